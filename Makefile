@@ -1,0 +1,79 @@
+# Everything a developer does, on a machine with python3 >= 3.10, make and pip. `make help` lists it.
+
+PYTHON      ?= python3
+ROS_WHEELS  ?= kilted
+VENV        ?= .venv$(if $(filter jazzy,$(ROS_WHEELS)),-jazzy)
+ROBOT       ?=
+DURATION    ?= 10
+PYTEST_ARGS ?=
+
+SHELL := /bin/bash -o pipefail
+BIN   := $(VENV)/bin
+PIP   := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
+COUNT := awk '/^Collecting/ { printf "\r      %3d packages, now %-40s", ++n, $$2; fflush() } END { if (n) print "" }'
+
+# A sourced ROS brings its own rclpy, built against its own numpy; elsewhere rclpy comes from PyPI.
+ifdef ROS_DISTRO
+VENV_FLAGS := --system-site-packages
+RUN_EXTRAS := cli,qp,report,xacro
+NUMPY      := "numpy<$(shell $(PYTHON) -c 'import numpy; print(int(numpy.__version__.split(".")[0]) + 1)')"
+else
+VENV_FLAGS :=
+RUN_EXTRAS := cli,qp,report,xacro,$(if $(filter jazzy,$(ROS_WHEELS)),ros-jazzy,ros)
+NUMPY      :=
+endif
+RUN  := $(VENV)/.run
+TEST := $(VENV)/.test
+
+.DEFAULT_GOAL := help
+.PHONY: help venv test test-python lint format demo bench clean
+
+help: ## List the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+venv: $(TEST) ## Set up .venv with everything (ROS_WHEELS=jazzy: rclpy of Jazzy instead of Kilted)
+
+test: $(TEST) ## Run the tests, real rclpy included (PYTEST_ARGS=...)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-python: $(TEST) ## Run the kernels un-jitted, with line and branch coverage
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow and not ros" --cov --cov-fail-under=95 $(PYTEST_ARGS)
+
+lint: $(TEST) ## Check style, types and the import contract
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(TEST) ## Rewrite the sources in the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+demo: $(RUN) ## Stand and trot for 10 s, write report/demo.html (ROBOT=path/to.urdf, DURATION=s)
+	$(BIN)/robot_dynamics demo $(if $(ROBOT),--robot "$(ROBOT)") --duration $(DURATION)
+
+bench: $(TEST) ## Measure the kernels and the loop
+	$(BIN)/python -m benchmark
+
+clean: ## Remove .venv, reports, caches and build folders
+	rm -rf .venv .venv-jazzy report build install log *.egg-info .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Debian's python3 lacks ensurepip without python3-venv: then pip is put in from outside.
+$(BIN)/python:
+	@echo "[1/3] virtual environment in $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "python3 >= 3.10 is needed, this is " + sys.version.split()[0])'
+	@$(PYTHON) -m venv $(VENV_FLAGS) $(VENV) >/dev/null 2>&1 || { \
+	  $(PYTHON) -m venv --clear --without-pip $(VENV_FLAGS) $(VENV) && \
+	  $(PYTHON) -m pip install --quiet --target "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" pip; }
+
+$(RUN): setup.cfg setup.py pyproject.toml | $(BIN)/python
+	@echo "[2/3] robot_dynamics and rclpy ($(or $(ROS_DISTRO),PyPI wheels of $(ROS_WHEELS)))"
+	@$(PIP) --quiet setuptools wheel
+	@$(PIP) --no-build-isolation --editable ".[$(RUN_EXTRAS)]" $(NUMPY) | $(COUNT)
+	@touch $@
+
+$(TEST): $(RUN)
+	@echo "[3/3] test and lint tools"
+	@$(PIP) --no-build-isolation --editable ".[$(RUN_EXTRAS),bag,test,dev]" $(NUMPY) | $(COUNT)
+	@touch $@

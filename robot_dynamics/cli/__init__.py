@@ -1,0 +1,87 @@
+"""The command `robot_dynamics`: one file per subcommand, imported only when it is asked for."""
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+from robot_dynamics.errors import RobotDynamicsError
+
+COMMANDS = {
+    "inspect": "inspect",
+    "demo": "demo",
+    "suggest-contact": "suggest_contact",
+    "compare-contacts": "compare_contacts",
+    "closed-form": "closed_form",
+    "identify": "identify",
+    "warm-up": "warm_up",
+}
+"""Subcommand -> module of `robot_dynamics.cli` with HELP, add_arguments(parser) and run(args) -> exit code."""
+
+EXTRAS = {"rich": "cli", "matplotlib": "report", "daqp": "qp", "rosbags": "bag", "xacro": "xacro", "rclpy": "ros"}
+"""Importable module -> extra of this package that brings it."""
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand and return its exit code: 2 with one sentence on stderr for bad input, 130 after Ctrl-C."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        args = build_parser(arguments).parse_args(arguments)
+        code = args.run(args)
+        sys.stdout.flush()
+        return code
+    except RobotDynamicsError as error:
+        return refuse(str(error))
+    except ModuleNotFoundError as error:
+        return refuse(missing_extra(error))
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """Build the parser, importing only the module of the subcommand in `arguments`, or all of them for the help page."""
+    parser = argparse.ArgumentParser(prog="robot_dynamics", description="Rigid-body dynamics of a URDF robot.")
+    parser.add_argument("--version", action="version", version=f"robot_dynamics {package_version()}")
+    subparsers = parser.add_subparsers(dest="command", metavar="command", required=True)
+    asked = [arguments[0]] if arguments and arguments[0] in COMMANDS else list(COMMANDS)
+    for command in asked:
+        module = importlib.import_module(f"robot_dynamics.cli.{COMMANDS[command]}")
+        subparser = subparsers.add_parser(command, help=module.HELP, description=module.HELP)
+        module.add_arguments(subparser)
+        subparser.set_defaults(run=module.run)
+    return parser
+
+
+def package_version() -> str:
+    """Version of the installed package."""
+    try:
+        return version("robot_dynamics")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def missing_extra(error: ModuleNotFoundError) -> str:
+    """Say what to install, or raise `error` again when no extra brings the missing module."""
+    module = (error.name or "").split(".")[0]
+    if module.endswith("_msgs") or module == "std_srvs":
+        module = "rclpy"
+    if module not in EXTRAS:
+        raise error
+    source_ros = "source a ROS 2 installation or " if module == "rclpy" else ""
+    return f"this needs the Python package '{module}': {source_ros}pip install 'robot_dynamics[{EXTRAS[module]}]'"
+
+
+def refuse(sentence: str) -> int:
+    """Print `sentence` on stderr and return the exit code for bad input."""
+    print(f"robot_dynamics: {sentence}", file=sys.stderr)
+    return BAD_INPUT

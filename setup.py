@@ -1,0 +1,22 @@
+"""What setup.cfg cannot say: the packages, and the files that `ros2 run` and `ros2 launch` look for."""
+
+from glob import glob
+
+from setuptools import find_packages, setup
+
+NAME = "robot_dynamics"
+SHARE = f"share/{NAME}"
+
+setup(
+    packages=find_packages(include=[NAME, f"{NAME}.*"]),
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
+        (SHARE, ["package.xml"]),
+        (f"{SHARE}/config", sorted(glob("config/*.yaml"))),
+        (f"{SHARE}/launch", sorted(glob("launch/*.launch.py"))),
+        (f"{SHARE}/rviz", sorted(glob("rviz/*.rviz"))),
+        (f"{SHARE}/urdf", sorted(glob("urdf/*.urdf"))),
+        # Not console_scripts: pip would put `plant` and `monitor` into bin, where ros2 run does not look.
+        (f"lib/{NAME}", sorted(glob("scripts/*"))),
+    ],
+)
