@@ -1,0 +1,25 @@
+"""Range checks of parameters, one sentence each."""
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError
+
+
+def check_range(name: str, value: Any, low: float, high: float = np.inf, *, open_low: bool = False) -> None:
+    """Raise ParameterError unless every number of `value` is finite and in [low, high] (`open_low`: above low)."""
+    try:
+        x = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} must be a number, got {value!r}") from None
+    inside = np.isfinite(x) & (x > low if open_low else x >= low) & (x <= high)
+    if x.size == 0 or not inside.all():
+        bound = f"above {low:g}" if open_low else f"at least {low:g}"
+        raise ParameterError(f"{name} must be {bound}{'' if high == np.inf else f' and at most {high:g}'}, got {value!r}")
+
+
+def check_choice(name: str, value: Any, valid: tuple[str, ...]) -> None:
+    """Raise ParameterError unless `value` is one of `valid`."""
+    if value not in valid:
+        raise ParameterError(f"{name} must be one of {', '.join(valid)}, got {value!r}")

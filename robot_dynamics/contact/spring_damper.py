@@ -1,0 +1,45 @@
+"""Parameters of the spring-damper contact (SPEC 6.1, 6.2, 6.4); the law itself is in `kernels.contact`."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..description import Array
+from .checks import check_choice, check_range
+
+
+@dataclass(frozen=True, slots=True)
+class SpringDamper:
+    """f_n = sqrt(z) (K z - D v_n) with tangential memory and a friction disk (D001).
+
+    Parameters
+    ----------
+    stiffness, damping, friction : float or (points,)
+        K [N/m^1.5], D [N s/m^1.5], friction coefficient; a surface with values of its own overrides them.
+    scheme : str
+        'implicit': the force of the end of the step, all contacts coupled (SPEC 6.4), stable at any usual step.
+        'explicit': the force of the start of the step (SPEC 6.2), stable for h < 2 / (D sqrt(z) Lambda^-1) only.
+        'linear': K z - D v_n and viscous-regularised friction without memory (SPEC 6.1), explicit; K [N/m], D [N s/m].
+    iterations, tolerance :
+        Sweeps before Newton takes over; largest change of a force relative to 1 N + the largest normal force.
+
+    Raises
+    ------
+    ParameterError
+        A value outside its range.
+    """
+
+    stiffness: float | Array = 5e5
+    damping: float | Array = 5e3
+    friction: float | Array = 0.6
+    scheme: Literal["implicit", "explicit", "linear"] = "implicit"
+    iterations: int = 20
+    tolerance: float = 1e-6
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        check_range("stiffness", self.stiffness, 0.0, open_low=True)
+        check_range("damping", self.damping, 0.0, open_low=True)
+        check_range("friction", self.friction, 0.0)
+        check_choice("scheme", self.scheme, ("implicit", "explicit", "linear"))
+        check_range("iterations", self.iterations, 1, 200)
+        check_range("tolerance", self.tolerance, 0.0, 1.0, open_low=True)

@@ -1,0 +1,611 @@
+"""Contact laws for one point and the solver that couples all of them through the robot (SPEC 6).
+
+Per contact three rows (t1, t2, n) in its surface frame, v_n > 0 separates. After the contacts come scalar rows: joint
+friction and joint stops, a force between two bounds that wants its velocity to be zero.
+Velocity of all rows at the end of a step: u = b + A f with A symmetric. Spring-damper: f is a force [N] and A = h W;
+impulse: f is an impulse [N s] and A = W, with W = J H^-1 J^T.
+A 3x3 symmetric block is (xx, xy, xz, yy, yz, zz); a law is (K, D, mu): stiffness [N/m^1.5], damping [N s/m^1.5],
+friction coefficient. zeta is the depth at the start of the step (negative: gap), d (2) the tangential deflection.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .jit import inline, kernel, routine
+from .scalar import ZERO3, smul, sub
+
+IMPLICIT = 0
+IMPULSE = 1
+
+ZETA, DEFLECTION, STIFFNESS, DAMPING, FRICTION = 0, 1, 3, 4, 5
+CONTACT_COLUMNS = 6
+"""Columns of a contact's data: zeta, deflection (2), stiffness, damping, friction."""
+
+NEWTON_STEPS = 30
+ALL_SWEEPS = 200
+LINEAR_SLIP_SPEED = 0.01
+"""v_eps of the linear law [m/s]: below it its friction is viscous."""
+
+
+class Scratch(NamedTuple):
+    """Memory of the solver for at most n rows and k contacts: owned by the caller, contents meaningless."""
+
+    velocity: NDArray[np.float64]
+    residual: NDArray[np.float64]
+    start: NDArray[np.float64]
+    kept: NDArray[np.float64]
+    best: NDArray[np.float64]
+    matrix: NDArray[np.float64]
+    by_force: NDArray[np.float64]
+    by_velocity: NDArray[np.float64]
+
+
+def scratch(contacts: int, scalars: int) -> Scratch:
+    """Memory for `contacts` points and `scalars` scalar rows."""
+    n = 3 * contacts + scalars
+    rows = [np.zeros(n) for _ in range(5)]
+    return Scratch(*rows, np.zeros((n, n)), np.zeros((contacts, 3, 3)), np.zeros((contacts, 3, 3)))
+
+
+# ---------------------------------------------------------------------------------------------- explicit laws
+
+
+@inline
+def linear_force(depth, u, law):
+    """Force of the linear spring-damper (SPEC 6.1) at depth > 0; friction is viscous below LINEAR_SLIP_SPEED."""
+    f_n = max(0.0, law[0] * depth - law[1] * u[2]) if depth > 0.0 else 0.0
+    g = law[2] * f_n / max(math.sqrt(u[0] * u[0] + u[1] * u[1]), LINEAR_SLIP_SPEED)
+    return (-g * u[0], -g * u[1], f_n)
+
+
+@inline
+def explicit_force(depth, u, d, law):
+    """Force and rate of the deflection of the nonlinear spring-damper with tangential memory (SPEC 6.2)."""
+    K, D, mu = law
+    s = math.sqrt(max(depth, 0.0))
+    f_n = s * (K * depth - D * u[2])
+    if depth <= 0.0 or f_n <= 0.0:
+        return ZERO3, (-K / D * d[0], -K / D * d[1])
+    f_x = -s * (K * d[0] + D * u[0])
+    f_y = -s * (K * d[1] + D * u[1])
+    size = math.sqrt(f_x * f_x + f_y * f_y)
+    if size <= mu * f_n:
+        return (f_x, f_y, f_n), (u[0], u[1])
+    f_x *= mu * f_n / size
+    f_y *= mu * f_n / size
+    return (f_x, f_y, f_n), (-(f_x + s * K * d[0]) / (D * s), -(f_y + s * K * d[1]) / (D * s))
+
+
+@inline
+def next_deflection(depth, f, d, h, law):
+    """Deflection at the end of an implicit step (N5); `depth` and f are those of the end of the step."""
+    K, D, _ = law
+    if depth > 0.0 and f[2] > 0.0:
+        s = math.sqrt(depth)
+        g = h / (D + h * K)
+        return (d[0] - g * (f[0] / s + K * d[0]), d[1] - g * (f[1] / s + K * d[1]))
+    g = 1.0 / (1.0 + h * K / D)
+    return (g * d[0], g * d[1])
+
+
+# ---------------------------------------------------------------------------------------------- one contact, exactly
+
+
+@inline
+def eigen2(a, b, c):
+    """Eigenvalues l1 <= l2 of [[a, b], [b, c]] and the unit eigenvector (x, y) of l1."""
+    mean = 0.5 * (a + c)
+    half = 0.5 * (a - c)
+    r = math.sqrt(half * half + b * b)
+    x = r - half if half <= 0.0 else -b
+    y = -b if half <= 0.0 else r + half
+    size = math.sqrt(x * x + y * y)
+    if size <= 0.0:
+        return mean, mean, 1.0, 0.0
+    return mean - r, mean + r, x / size, y / size
+
+
+@inline
+def narrow(lo, r_lo, hi, r_hi, side, x, r):
+    """Illinois rule for an increasing residual: keep the half with the root, halve an end that stays a second time."""
+    if r > 0.0:
+        return lo, 0.5 * r_lo if side > 0 else r_lo, x, r, 1
+    return x, r, hi, 0.5 * r_hi if side < 0 else r_hi, -1
+
+
+@inline
+def between(lo, r_lo, hi, r_hi):
+    """Secant point of a bracket, its middle where rounding puts the secant outside."""
+    x = (lo * r_hi - hi * r_lo) / (r_hi - r_lo)
+    return x if lo < x < hi else 0.5 * (lo + hi)
+
+
+@routine
+def force_at_depth(y, z_f, h, w, axes, p, law):
+    """Force at the end depth y^2 (N6, N7) and by how much that depth disagrees with the force (N8).
+
+    axes: `eigen2` of the tangential block of w. Slip: the smallest lam >= m/y with |e| <= 1 by Newton from below.
+    """
+    K, D, mu = law
+    l1, l2, c, s = axes
+    zeta, p_x, p_y = p
+    f_n = max(0.0, y * ((K + D / h) * y * y - D / h * zeta))
+    m = mu * f_n
+    if m <= 0.0:
+        return (0.0, 0.0, f_n), y * y - z_f + h * w[5] * f_n
+    g = (D + h * K) * m
+    lam = m / y
+    q_x = p_x + g / mu * w[2]
+    q_y = p_y + g / mu * w[4]
+    a = c * q_x + s * q_y
+    b = c * q_y - s * q_x
+    e1 = a / (g * l1 + lam)
+    e2 = b / (g * l2 + lam)
+    for _ in range(40):
+        size2 = e1 * e1 + e2 * e2
+        if size2 <= 1.0 + 1e-14:
+            break
+        lam += (math.sqrt(size2) - 1.0) * size2 / (e1 * e1 / (g * l1 + lam) + e2 * e2 / (g * l2 + lam))
+        e1 = a / (g * l1 + lam)
+        e2 = b / (g * l2 + lam)
+    f_x = -m * (c * e1 - s * e2)
+    f_y = -m * (s * e1 + c * e2)
+    return (f_x, f_y, f_n), y * y - z_f + h * (w[5] * f_n + w[2] * f_x + w[4] * f_y)
+
+
+@routine
+def implicit_point(w, a, zeta, d, h, law, guess):
+    """Force of one contact at the end of the step (SPEC 6.4): free velocity a, own block w of A, sqrt(depth) guessed.
+
+    The bracket exists: for large forces the friction cannot pull in more than the Schur complement of w leaves.
+    """
+    K, D, _ = law
+    z_s = max(0.0, D / h * zeta / (K + D / h))
+    z_f = zeta - h * a[2]
+    if z_f <= z_s:
+        return ZERO3
+    C = D + h * K
+    p = (zeta, K * d[0] + C * a[0], K * d[1] + C * a[1])
+    axes = eigen2(w[0], w[1], w[3])
+    tolerance = 1e-14 * (abs(z_f) + 1e-9)
+    lo = math.sqrt(z_s)
+    r_lo = z_s - z_f
+    y = guess if guess > lo else math.sqrt(z_f)
+    growth = 1.05 if guess > lo else 2.0
+    f, r = force_at_depth(y, z_f, h, w, axes, p, law)
+    for _ in range(80):
+        if r >= 0.0:
+            break
+        lo = y
+        r_lo = r
+        y *= growth
+        growth = 2.0
+        f, r = force_at_depth(y, z_f, h, w, axes, p, law)
+    hi = y
+    r_hi = r
+    side = 0
+    for _ in range(80):
+        if abs(r) <= tolerance or hi - lo <= 1e-13 * hi:
+            break
+        y = between(lo, r_lo, hi, r_hi)
+        f, r = force_at_depth(y, z_f, h, w, axes, p, law)
+        lo, r_lo, hi, r_hi, side = narrow(lo, r_lo, hi, r_hi, side, y, r)
+    return f
+
+
+@routine
+def impulse_at(lam, l1, l2, c, s, a, b, w, a_n):
+    """Impulse for the slip factor lam (J7), rotated data (a, b) of rho in the eigenvectors of S."""
+    e1 = -a / (l1 + lam)
+    e2 = -b / (l2 + lam)
+    p_x = c * e1 - s * e2
+    p_y = s * e1 + c * e2
+    return p_x, p_y, -(a_n + w[2] * p_x + w[4] * p_y) / w[5]
+
+
+@routine
+def impulse_point(w, a, mu):
+    """Impulse of one contact that obeys (J1) exactly: free velocity a (target subtracted), own block w (J6, J7)."""
+    if a[2] >= 0.0:
+        return ZERO3
+    if mu <= 0.0:
+        return (0.0, 0.0, -a[2] / w[5])
+    l1, l2, c, s = eigen2(w[0] - w[2] * w[2] / w[5], w[1] - w[2] * w[4] / w[5], w[3] - w[4] * w[4] / w[5])
+    l1 = max(l1, 1e-12 * l2)
+    rho_x = a[0] - w[2] * a[2] / w[5]
+    rho_y = a[1] - w[4] * a[2] / w[5]
+    along = c * rho_x + s * rho_y
+    across = c * rho_y - s * rho_x
+    p_x, p_y, p_n = impulse_at(0.0, l1, l2, c, s, along, across, w, a[2])
+    r = mu * p_n - math.sqrt(p_x * p_x + p_y * p_y)
+    if r >= -1e-13 * mu * abs(p_n):
+        return (p_x, p_y, p_n)
+    lo = 0.0
+    r_lo = r
+    hi = l2
+    for _ in range(60):
+        p_x, p_y, p_n = impulse_at(hi, l1, l2, c, s, along, across, w, a[2])
+        r = mu * p_n - math.sqrt(p_x * p_x + p_y * p_y)
+        if r >= 0.0:
+            break
+        lo = hi
+        r_lo = r
+        hi *= 4.0
+    r_hi = r
+    side = 0
+    for _ in range(60):
+        if abs(r) <= 1e-13 * (1e-12 + abs(mu * p_n)) or hi - lo <= 1e-15 * hi:
+            break
+        lam = between(lo, r_lo, hi, r_hi)
+        p_x, p_y, p_n = impulse_at(lam, l1, l2, c, s, along, across, w, a[2])
+        r = mu * p_n - math.sqrt(p_x * p_x + p_y * p_y)
+        lo, r_lo, hi, r_hi, side = narrow(lo, r_lo, hi, r_hi, side, lam, r)
+    return on_disk(p_x, p_y, p_n, mu, True)
+
+
+@inline
+def on_disk(p_x, p_y, p_n, mu, onto):
+    """Clamp the normal force to p_n >= 0 and the tangential one into the disk (`onto`: exactly to its rim)."""
+    p_n = max(p_n, 0.0)
+    size = math.sqrt(p_x * p_x + p_y * p_y)
+    g = mu * p_n / size if size > 0.0 and (onto or size > mu * p_n) else 1.0
+    return (g * p_x, g * p_y, p_n)
+
+
+# ---------------------------------------------------------------------------------------------- targets of the impulse
+
+
+@inline
+def predicted_target(pen, u0, b_n, h, restitution, recovery, recovery_limit):
+    """Normal velocity the impulse asks for at least, and whether the point lands softly (J2-J5)."""
+    c = -pen / h if pen > 0.0 else min(-recovery * pen, recovery_limit)
+    arrives = u0 < 0.0 and pen + h * b_n < 0.0
+    if restitution > 0.0 and arrives:
+        a = (u0 - b_n) / h
+        at_surface = max(0.0, u0 * u0 + 2.0 * a * pen)
+        discriminant = a * a * h * h + restitution * restitution * at_surface - 2.0 * a * pen
+        if discriminant > 0.0:
+            c = max(c, math.sqrt(discriminant) - a * h)
+    lands = c <= 0.0 and pen > 1e-6 and arrives and -h * u0 <= 1e-3
+    return 0.0 if lands else c, lands
+
+
+@inline
+def below_target(pen, u0, restitution, recovery):
+    """Normal velocity asked for of a point below the surface (I1, with a separating point keeping its speed)."""
+    return -restitution * u0 - recovery * pen if u0 < 0.0 else max(u0, -recovery * pen)
+
+
+# ---------------------------------------------------------------------------------------------- all contacts
+
+
+@inline
+def copy(source, n, target):
+    """target[:n] = source[:n] (the slice assignment itself compiles for seconds)."""
+    for i in range(n):
+        target[i] = source[i]
+
+
+@inline
+def clear(block):
+    """Set a 3x3 block to zero."""
+    for i in range(3):
+        for j in range(3):
+            block[i, j] = 0.0
+
+
+@inline
+def own_block(A, o):
+    """The 3x3 block of A of the contact whose rows start at o."""
+    return (A[o, o], A[o, o + 1], A[o, o + 2], A[o + 1, o + 1], A[o + 1, o + 2], A[o + 2, o + 2])
+
+
+@routine
+def end_velocity(A, b, f, n, u):
+    """u = b + A f."""
+    for i in range(n):
+        x = b[i]
+        for j in range(n):
+            x += A[i, j] * f[j]
+        u[i] = x
+
+
+@routine
+def scalar_sweep(A, bounds, k, n, f, u):
+    """One pass over the scalar rows: each wants u = 0 with its force inside its bounds. Returns sum |df|, max |df|."""
+    total = 0.0
+    largest = 0.0
+    for i in range(3 * k, n):
+        g = min(max(f[i] - u[i] / A[i, i], bounds[i - 3 * k, 0]), bounds[i - 3 * k, 1])
+        df = g - f[i]
+        f[i] = g
+        for j in range(n):
+            u[j] += A[i, j] * df
+        total += abs(df)
+        largest = max(largest, abs(df))
+    return total, largest
+
+
+@routine
+def sweep(model, A, points, bounds, h, k, n, f, u):
+    """One block Gauss-Seidel pass, each contact solved exactly. Returns the change relative to the forces."""
+    total, largest = scalar_sweep(A, bounds, k, n, f, u)
+    load = 0.0
+    top = 0.0
+    for i in range(k):
+        o = 3 * i
+        w = own_block(A, o)
+        old = (f[o], f[o + 1], f[o + 2])
+        end = (u[o], u[o + 1], u[o + 2])
+        a = sub(end, smul(w, old))
+        if model == IMPULSE:
+            new = impulse_point(w, a, points[i, FRICTION])
+        else:
+            zeta = points[i, ZETA]
+            d = (points[i, DEFLECTION], points[i, DEFLECTION + 1])
+            law = (points[i, STIFFNESS], points[i, DAMPING], points[i, FRICTION])
+            guess = math.sqrt(max(0.0, zeta - h * end[2])) if old[2] > 0.0 else 0.0
+            new = implicit_point(w, a, zeta, d, h, law, guess)
+        df = sub(new, old)
+        for j in range(n):
+            u[j] += A[o, j] * df[0] + A[o + 1, j] * df[1] + A[o + 2, j] * df[2]
+        f[o], f[o + 1], f[o + 2] = new
+        total += abs(df[0]) + abs(df[1]) + abs(df[2])
+        largest = max(largest, abs(df[0]), abs(df[1]), abs(df[2]))
+        load += new[2]
+        top = max(top, new[2])
+    return total / (1e-3 + load) if model == IMPULSE else largest / (1.0 + top)
+
+
+@routine
+def implicit_residual(zeta, d, law, h, u, f, F, P, V):
+    """F = f - law(u) of the implicit spring-damper and its derivatives P = dF/df, V = dF/du (SPEC 6.4 Newton)."""
+    K, D, mu = law
+    C = D + h * K
+    clear(P)
+    clear(V)
+    for i in range(3):
+        P[i, i] = 1.0
+        F[i] = f[i]
+    depth = zeta - h * u[2]
+    if depth <= 0.0:
+        return
+    s = math.sqrt(depth)
+    e = K * depth - D * u[2]
+    if e <= 0.0:
+        return
+    f_n = s * e
+    slope = -h / (2.0 * s)
+    df_n = slope * e - s * C
+    p_x = K * d[0] + C * u[0]
+    p_y = K * d[1] + C * u[1]
+    size = math.sqrt(p_x * p_x + p_y * p_y)
+    F[2] -= f_n
+    V[2, 2] = -df_n
+    if s * size <= mu * f_n:
+        F[0] += s * p_x
+        F[1] += s * p_y
+        V[0, 0] = s * C
+        V[1, 1] = s * C
+        V[0, 2] = slope * p_x
+        V[1, 2] = slope * p_y
+        return
+    e_x = p_x / size
+    e_y = p_y / size
+    g = mu * f_n * C / size
+    F[0] += mu * f_n * e_x
+    F[1] += mu * f_n * e_y
+    V[0, 0] = g * (1.0 - e_x * e_x)
+    V[0, 1] = -g * e_x * e_y
+    V[1, 0] = -g * e_x * e_y
+    V[1, 1] = g * (1.0 - e_y * e_y)
+    V[0, 2] = mu * df_n * e_x
+    V[1, 2] = mu * df_n * e_y
+
+
+@routine
+def impulse_residual(w, mu, u, p, F, P, V):
+    """Projection equations of (J1) and their derivatives P = dF/dp, V = dF/du (SPEC 6.5 Newton)."""
+    r_n = 1.0 / w[5]
+    r_t = 2.0 / (w[0] + w[3])
+    clear(P)
+    clear(V)
+    y_n = p[2] - r_n * u[2]
+    if y_n <= 0.0:
+        for i in range(3):
+            F[i] = p[i]
+            P[i, i] = 1.0
+        return
+    x = p[0] - r_t * u[0]
+    y = p[1] - r_t * u[1]
+    size = math.sqrt(x * x + y * y)
+    F[2] = r_n * u[2]
+    V[2, 2] = r_n
+    if size <= mu * y_n:
+        for i in range(2):
+            F[i] = r_t * u[i]
+            V[i, i] = r_t
+        return
+    e = (x / size, y / size)
+    q = mu * y_n / size
+    for i in range(2):
+        F[i] = p[i] - mu * y_n * e[i]
+        P[i, 2] = -mu * e[i]
+        V[i, 2] = mu * r_n * e[i]
+        for j in range(2):
+            t = q * ((1.0 if i == j else 0.0) - e[i] * e[j])
+            P[i, j] = (1.0 if i == j else 0.0) - t
+            V[i, j] = r_t * t
+
+
+@routine
+def residual(model, A, b, points, bounds, h, k, n, f, work):
+    """F of all rows and its derivatives. Returns max |F| relative to the forces, and |F|^2."""
+    u, F = work.velocity, work.residual
+    end_velocity(A, b, f, n, u)
+    load = 0.0
+    top = 0.0
+    for i in range(k):
+        o = slice(3 * i, 3 * i + 3)
+        if model == IMPULSE:
+            w = own_block(A, 3 * i)
+            impulse_residual(w, points[i, FRICTION], u[o], f[o], F[o], work.by_force[i], work.by_velocity[i])
+        else:
+            d = (points[i, DEFLECTION], points[i, DEFLECTION + 1])
+            law = (points[i, STIFFNESS], points[i, DAMPING], points[i, FRICTION])
+            implicit_residual(points[i, ZETA], d, law, h, u[o], f[o], F[o], work.by_force[i], work.by_velocity[i])
+        load += abs(f[3 * i + 2])
+        top = max(top, abs(f[3 * i + 2]))
+    for i in range(3 * k, n):
+        g = f[i] - u[i] / A[i, i]
+        F[i] = f[i] - min(max(g, bounds[i - 3 * k, 0]), bounds[i - 3 * k, 1])
+    largest = 0.0
+    square = 0.0
+    for i in range(n):
+        largest = max(largest, abs(F[i]))
+        square += F[i] * F[i]
+    return largest / (1e-3 + load if model == IMPULSE else 1.0 + top), square
+
+
+@routine
+def newton_matrix(A, bounds, k, n, f, work):
+    """M = dF/df = P + V A, with 1e-9 on the diagonal because coplanar points make A singular."""
+    M, u = work.matrix, work.velocity
+    for i in range(k):
+        o = 3 * i
+        for r in range(3):
+            V = work.by_velocity[i, r]
+            for j in range(n):
+                M[o + r, j] = V[0] * A[o, j] + V[1] * A[o + 1, j] + V[2] * A[o + 2, j]
+            for j in range(3):
+                M[o + r, o + j] += work.by_force[i, r, j]
+    for i in range(3 * k, n):
+        g = f[i] - u[i] / A[i, i]
+        inside = bounds[i - 3 * k, 0] < g < bounds[i - 3 * k, 1]
+        for j in range(n):
+            M[i, j] = A[i, j] / A[i, i] if inside else 0.0
+        if not inside:
+            M[i, i] = 1.0
+    for i in range(n):
+        M[i, i] += 1e-9
+
+
+@routine
+def eliminate(M, n, x):
+    """Solve M x = x in place by Gauss elimination with row exchange; M is destroyed."""
+    for c in range(n):
+        p = c
+        for r in range(c + 1, n):
+            if abs(M[r, c]) > abs(M[p, c]):
+                p = r
+        if p != c:
+            for j in range(c, n):
+                M[c, j], M[p, j] = M[p, j], M[c, j]
+            x[c], x[p] = x[p], x[c]
+        for r in range(c + 1, n):
+            g = M[r, c] / M[c, c]
+            if g != 0.0:
+                for j in range(c + 1, n):
+                    M[r, j] -= g * M[c, j]
+                x[r] -= g * x[c]
+    for r in range(n - 1, -1, -1):
+        s = x[r]
+        for j in range(r + 1, n):
+            s -= M[r, j] * x[j]
+        x[r] = s / M[r, r]
+
+
+@routine
+def newton(model, A, b, points, bounds, h, k, n, tolerance, f, work):
+    """Semi-smooth Newton with halving on F(f) = 0; leaves the best iterate in f. Returns its steps and residual."""
+    start, best, F = work.start, work.best, work.residual
+    error, square = residual(model, A, b, points, bounds, h, k, n, f, work)
+    copy(f, n, best)
+    least = error
+    steps = 0
+    while error > tolerance and steps < NEWTON_STEPS:
+        newton_matrix(A, bounds, k, n, f, work)
+        eliminate(work.matrix, n, F)
+        copy(f, n, start)
+        step = 1.0
+        before = square
+        change = work.matrix[0]
+        copy(F, n, change)
+        while True:
+            for i in range(n):
+                f[i] = start[i] - step * change[i]
+            error, square = residual(model, A, b, points, bounds, h, k, n, f, work)
+            if square <= (1.0 - 1e-4 * step) * before or step < 0.02:
+                break
+            step *= 0.5
+        steps += 1
+        if error < least:
+            least = error
+            copy(f, n, best)
+    copy(best, n, f)
+    return steps, least
+
+
+@routine
+def admissible(points, bounds, k, n, f):
+    """Clamp forces to f_n >= 0, the friction disk and the bounds: Newton keeps them only to its tolerance."""
+    for i in range(k):
+        o = 3 * i
+        f[o], f[o + 1], f[o + 2] = on_disk(f[o], f[o + 1], f[o + 2], points[i, FRICTION], False)
+    for i in range(3 * k, n):
+        f[i] = min(max(f[i], bounds[i - 3 * k, 0]), bounds[i - 3 * k, 1])
+
+
+@routine
+def natural_residual(A, points, bounds, k, n, f, u):
+    """Largest distance of an impulse from its own projection step, in velocity units [m/s] (J1)."""
+    largest = 0.0
+    for i in range(k):
+        o = 3 * i
+        w = own_block(A, o)
+        largest = max(largest, abs(min(f[o + 2] * w[5], u[o + 2])))
+        r = 2.0 / (w[0] + w[3])
+        p_x, p_y, _ = on_disk(f[o] - r * u[o], f[o + 1] - r * u[o + 1], f[o + 2], points[i, FRICTION], False)
+        largest = max(largest, math.sqrt((f[o] - p_x) ** 2 + (f[o + 1] - p_y) ** 2) / r)
+    for i in range(3 * k, n):
+        g = min(max(f[i] - u[i] / A[i, i], bounds[i - 3 * k, 0]), bounds[i - 3 * k, 1])
+        largest = max(largest, abs(f[i] - g) * A[i, i])
+    return largest
+
+
+@kernel
+def solve_contacts(model, A, b, points, bounds, h, k, n, sweeps, tolerance, f, work):
+    """Forces f of k contacts and n - 3 k scalar rows that obey their laws together with u = b + A f (SPEC 6.4, 6.5).
+
+    Sweeps from the f given (warm start); after `sweeps` of them Newton, and if that stalls sweeps up to ALL_SWEEPS.
+    points (k, CONTACT_COLUMNS), bounds (n - 3 k, 2). Leaves u in work.velocity.
+    Returns iterations (sweeps + Newton steps), the true residual (spring-damper: max |f - law| / (1 + max f_n);
+    impulse: natural map in m/s), and whether the tolerance was missed.
+    """
+    u = work.velocity
+    end_velocity(A, b, f, n, u)
+    iterations = 0
+    change = math.inf
+    while change > tolerance and iterations < sweeps:
+        change = sweep(model, A, points, bounds, h, k, n, f, u)
+        iterations += 1
+    if change > tolerance:
+        copy(f, n, work.kept)
+        steps, change = newton(model, A, b, points, bounds, h, k, n, tolerance, f, work)
+        iterations += steps
+        if change > tolerance:
+            copy(work.kept, n, f)
+        admissible(points, bounds, k, n, f)
+        end_velocity(A, b, f, n, u)
+        swept = sweeps
+        while change > tolerance and swept < ALL_SWEEPS:
+            change = sweep(model, A, points, bounds, h, k, n, f, u)
+            swept += 1
+            iterations += 1
+    if model == IMPULSE:
+        return iterations, natural_residual(A, points, bounds, k, n, f, u), change > tolerance
+    error, _ = residual(model, A, b, points, bounds, h, k, n, f, work)
+    return iterations, error, change > tolerance

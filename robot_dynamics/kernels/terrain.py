@@ -1,0 +1,144 @@
+"""Signed distance to the terrain and the frame of the surface found (SPEC 6: pen < 0 inside, R_c = [t1 t2 n]).
+
+A terrain is `surfaces` (count, SURFACE_COLUMNS) and `heights`, the samples of all height fields one after the other.
+"""
+
+import math
+
+from .jit import inline, kernel, routine
+from .rows import row3, row9, set9
+from .scalar import IDENTITY, cross, dot, matmul, scale, sub, tmul
+
+PLANE, BOX, BILINEAR, DIAGONAL = range(4)
+
+TYPE, STIFFNESS, DAMPING, FRICTION = range(4)
+"""Kind of surface; its own stiffness, damping and friction, negative where the point's values hold."""
+R, P, SIZE, SAMPLES, START = 4, 13, 16, 18, 20
+"""Axes (3, 3) and origin (plane: normal in the last column of R; height field: corner); half size of a box, or grid
+spacing of a height field; its number of samples; where they start in `heights`."""
+SURFACE_COLUMNS = 21
+
+FAR = 1e9
+"""Distance to a surface that does not reach over the point [m]."""
+
+
+@inline
+def surface_frame(n):
+    """[t1 t2 n]: the smallest rotation that carries z to the unit normal n (the half turn about x for -z)."""
+    if n[2] < -0.9999999:
+        return (1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0)
+    g = 1.0 / (1.0 + n[2])
+    xy = -g * n[0] * n[1]
+    return (1.0 - g * n[0] * n[0], xy, n[0], xy, 1.0 - g * n[1] * n[1], n[1], -n[0], -n[1], n[2])
+
+
+@inline
+def plane_distance(surfaces, i, x):
+    """Distance of x to a plane, and its frame."""
+    n = (surfaces[i, R + 2], surfaces[i, R + 5], surfaces[i, R + 8])
+    return dot(n, sub(x, row3(surfaces, i, P))), surface_frame(n)
+
+
+@inline
+def toward(value, half):
+    """Outward sign and depth of a coordinate under its nearer face."""
+    return (1.0, half - value) if value >= 0.0 else (-1.0, half + value)
+
+
+@inline
+def box_distance(surfaces, i, x):
+    """Distance of x to an oriented box: inside that of the nearest face, outside that of the nearest point."""
+    axes = row9(surfaces, i, R)
+    half = row3(surfaces, i, SIZE)
+    local = tmul(axes, sub(x, row3(surfaces, i, P)))
+    sx, dx = toward(local[0], half[0])
+    sy, dy = toward(local[1], half[1])
+    sz, dz = toward(local[2], half[2])
+    if dx >= 0.0 and dy >= 0.0 and dz >= 0.0:
+        pen = -min(dx, dy, dz)
+        if dx <= dy and dx <= dz:
+            n = (sx, 0.0, 0.0)
+        elif dy <= dz:
+            n = (0.0, sy, 0.0)
+        else:
+            n = (0.0, 0.0, sz)
+    else:
+        out = (-sx * min(dx, 0.0), -sy * min(dy, 0.0), -sz * min(dz, 0.0))
+        pen = math.sqrt(dot(out, out))
+        n = scale(1.0 / pen, out)
+    return pen, matmul(axes, surface_frame(n))
+
+
+@inline
+def height_field_distance(surfaces, heights, i, x):
+    """Distance of x to the tangent plane of a height field above or below it, FAR beside the field.
+
+    BILINEAR: the bilinear surface through the four samples around x. DIAGONAL: as the MIT simulator has it, the plane
+    through the middle of the cell that is parallel to the cell's diagonals; its distance is measured along u2 x u1 of
+    the unit diagonals, which is shorter than 1 where both slope (the frame returned is a proper one).
+    """
+    corner = row3(surfaces, i, P)
+    gx = surfaces[i, SIZE]
+    gy = surfaces[i, SIZE + 1]
+    nx = int(surfaces[i, SAMPLES])
+    ny = int(surfaces[i, SAMPLES + 1])
+    p = sub(x, corner)
+    a = p[0] / gx
+    b = p[1] / gy
+    if not (a > 0.0 and b > 0.0 and a < nx - 1 and b < ny - 1):
+        return FAR, IDENTITY
+    ix = int(math.floor(a))
+    iy = int(math.floor(b))
+    o = int(surfaces[i, START]) + ix * ny + iy
+    h00 = heights[o]
+    h01 = heights[o + 1]
+    h10 = heights[o + ny]
+    h11 = heights[o + ny + 1]
+    if int(surfaces[i, TYPE]) == DIAGONAL:
+        u1 = unit((gx, gy, h11 - h00))
+        u2 = unit((gx, -gy, h10 - h01))
+        raw = cross(u2, u1)
+        centre = ((ix + 0.5) * gx, (iy + 0.5) * gy, 0.25 * (h00 + h01 + h10 + h11))
+        n = unit(raw)
+        t = cross(n, u2)
+        return dot(raw, sub(p, centre)), (u2[0], t[0], n[0], u2[1], t[1], n[1], u2[2], t[2], n[2])
+    a -= ix
+    b -= iy
+    h = (1.0 - a) * ((1.0 - b) * h00 + b * h01) + a * ((1.0 - b) * h10 + b * h11)
+    n = unit((-((1.0 - b) * (h10 - h00) + b * (h11 - h01)) / gx, -((1.0 - a) * (h01 - h00) + a * (h11 - h10)) / gy, 1.0))
+    return (p[2] - h) * n[2], surface_frame(n)
+
+
+@inline
+def unit(x):
+    """x / |x|."""
+    return scale(1.0 / math.sqrt(dot(x, x)), x)
+
+
+@routine
+def nearest_surface(surfaces, heights, x):
+    """Signed distance of x to the terrain, frame and number of the surface that x is deepest in (-1: nothing below)."""
+    pen = FAR
+    frame = IDENTITY
+    found = -1
+    for i in range(surfaces.shape[0]):
+        kind = int(surfaces[i, TYPE])
+        if kind == PLANE:
+            d, axes = plane_distance(surfaces, i, x)
+        elif kind == BOX:
+            d, axes = box_distance(surfaces, i, x)
+        else:
+            d, axes = height_field_distance(surfaces, heights, i, x)
+        if d < pen:
+            pen = d
+            frame = axes
+            found = i
+    return pen, frame, found
+
+
+@kernel
+def query(surfaces, heights, x, pen, frames, found):
+    """`nearest_surface` of each point x (k, 3)."""
+    for i in range(x.shape[0]):
+        pen[i], frame, found[i] = nearest_surface(surfaces, heights, row3(x, i, 0))
+        set9(frames, i, 0, frame)

@@ -1,0 +1,142 @@
+"""Terrain: distances and frames against the reference numbers and by their geometry."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robot_dynamics.contact.terrain import Box, HeightField, Plane, pack
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.kernels.terrain import FAR, query
+
+ORACLE = np.load(Path(__file__).parent / "data" / "collision.npz")
+
+
+def ask(terrain, points):
+    """Penetration (k,), frames (k, 3, 3) with columns t1 t2 n, and surface number (k,) of points (k, 3)."""
+    points = np.atleast_2d(np.asarray(points, dtype=float))
+    pen, frames, found = np.empty(len(points)), np.empty((len(points), 9)), np.empty(len(points), dtype=np.int64)
+    query(*pack(terrain), points, pen, frames, found)
+    return pen, frames.reshape(-1, 3, 3), found
+
+
+def assert_frames(frames):
+    """Orthonormal and right-handed, normal of unit length."""
+    np.testing.assert_allclose(np.einsum("kij,kil->kjl", frames, frames), np.broadcast_to(np.eye(3), frames.shape), atol=1e-12)
+    np.testing.assert_allclose(np.linalg.det(frames), 1.0, atol=1e-12)
+
+
+def quaternion(R):
+    """Quaternion xyzw of a rotation matrix (3, 3)."""
+    values, vectors = np.linalg.eigh(
+        np.array(
+            [
+                [R[0, 0] - R[1, 1] - R[2, 2], 0, 0, 0],
+                [R[0, 1] + R[1, 0], R[1, 1] - R[0, 0] - R[2, 2], 0, 0],
+                [R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], R[2, 2] - R[0, 0] - R[1, 1], 0],
+                [R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1], np.trace(R)],
+            ]
+        )
+    )
+    return tuple(vectors[:, np.argmax(values)])
+
+
+def test_boxes_agree_with_the_reference():
+    proper = 0
+    for i in range(len(ORACLE["box_hit"])):
+        box = Box(
+            tuple(ORACLE["box_size"][i]), tuple(ORACLE["box_pos"][i]), quaternion(ORACLE["box_R_world"][i])
+        )
+        pen, frames, _ = ask([box], ORACLE["box_point"][i])
+        assert_frames(frames)
+        if not ORACLE["box_hit"][i]:
+            assert pen[0] > 0.0
+            continue
+        np.testing.assert_allclose(pen[0], ORACLE["box_penetration"][i], atol=1e-12)
+        if abs(np.linalg.det(ORACLE["box_frame"][i]) - 1.0) < 1e-9:
+            np.testing.assert_allclose(frames[0], ORACLE["box_frame"][i], atol=1e-12)
+            proper += 1
+        else:
+            np.testing.assert_allclose(frames[0][:, 2], ORACLE["box_frame"][i][:, 2], atol=1e-12)
+    assert proper > 10
+
+
+def test_reference_height_field():
+    field = HeightField(
+        ORACLE["mesh_height_map"], float(ORACLE["mesh_grid"]), tuple(ORACLE["mesh_left_corner"]), scheme="oracle"
+    )
+    pen, frames, _ = ask([field], ORACLE["mesh_point"])
+    hit = ORACLE["mesh_hit"] == 1
+    np.testing.assert_array_equal(pen < 0.0, hit)
+    np.testing.assert_allclose(pen[hit], ORACLE["mesh_penetration"][hit], atol=1e-12)
+    assert_frames(frames)
+    normal = ORACLE["mesh_frame"][hit][:, :, 2]
+    np.testing.assert_allclose(frames[hit][:, :, 2], normal / np.linalg.norm(normal, axis=1)[:, None], atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_box_face_has_a_proper_frame_that_points_outwards(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-0.5, 0.5, (300, 3))
+    size = np.array([0.6, 0.4, 0.2])
+    pen, frames, _ = ask([Box(tuple(size))], x)
+    assert_frames(frames)
+    beyond = np.maximum(np.abs(x) - size / 2, 0.0)
+    inside = (beyond == 0.0).all(axis=1)
+    np.testing.assert_allclose(pen[~inside], np.linalg.norm(beyond[~inside], axis=1), atol=1e-14)
+    np.testing.assert_allclose(pen[inside], -(size / 2 - np.abs(x[inside])).min(axis=1), atol=1e-14)
+    step = 1e-6 * frames[:, :, 2]
+    np.testing.assert_allclose(ask([Box(tuple(size))], x + step)[0] - pen, 1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bilinear_field_of_a_plane_is_the_plane(seed):
+    rng = np.random.default_rng(seed)
+    slope = rng.uniform(-0.5, 0.5, 2)
+    grid = np.arange(12) * 0.1
+    field = HeightField(slope[0] * grid[:, None] + slope[1] * grid[None, :], 0.1, (0.0, 0.0, 0.2))
+    x = np.column_stack([rng.uniform(0.01, 1.09, (100, 2)), rng.uniform(-0.5, 0.9, 100)])
+    normal = np.array([-slope[0], -slope[1], 1.0])
+    pen, frames, _ = ask([field], x)
+    expected, plane_frames, _ = ask([Plane(0.2, tuple(normal))], x)
+    np.testing.assert_allclose(pen, expected, atol=1e-12)
+    np.testing.assert_allclose(frames, plane_frames, atol=1e-12)
+
+
+def test_level_plane_has_the_world_axes_and_its_height():
+    pen, frames, found = ask([Plane(0.3)], [1.0, 2.0, 0.25])
+    assert pen[0] == pytest.approx(-0.05) and found[0] == 0
+    np.testing.assert_array_equal(frames[0], np.eye(3))
+
+
+def test_the_deepest_surface_wins():
+    terrain = [Plane(), Box((1.0, 1.0, 0.4), (0.0, 0.0, 0.0)), HeightField(np.full((3, 3), 0.1), 1.0, (-1.0, -1.0, 0.0))]
+    pen, _, found = ask(terrain, [[0.0, 0.0, 0.19], [0.9, 0.9, 0.05], [5.0, 5.0, -0.01], [5.0, 5.0, 1.0]])
+    np.testing.assert_array_equal(found, [1, 2, 0, 0])
+    np.testing.assert_allclose(pen, [-0.01, -0.05, -0.01, 1.0], atol=1e-15)
+
+
+def test_no_ground_beside_a_height_field_or_without_terrain():
+    field = HeightField(np.zeros((3, 3)), 1.0)
+    assert ask([field], [-0.1, 1.0, -5.0])[0][0] == FAR
+    assert ask([], [0.0, 0.0, 0.0])[2][0] == -1
+
+
+@pytest.mark.parametrize(
+    "build, words",
+    [
+        (lambda: Plane(normal=(0, 0, 0)), "normal of Plane must not be zero"),
+        (lambda: Plane(height=float("nan")), "height of Plane"),
+        (lambda: Plane(friction=-0.1), "friction of Plane must be at least 0"),
+        (lambda: Box((1.0, 0.0, 1.0)), "size of Box must be above 0"),
+        (lambda: Box((1.0, 1.0)), "size of Box must be 3 finite numbers"),
+        (lambda: Box((1.0, 1.0, 1.0), orientation=(0, 0, 0, 0)), "orientation of Box must not be zero"),
+        (lambda: HeightField(np.zeros(4), 0.1), "at least 2 x 2"),
+        (lambda: HeightField(np.zeros((2, 2)), 0.0), "spacing of HeightField must be above 0"),
+        (lambda: HeightField(np.zeros((2, 2)), 0.1, scheme="cubic"), "one of bilinear, oracle"),
+        (lambda: pack(["ground"]), "terrain must hold Plane, Box and HeightField"),
+    ],
+)
+def test_bad_figures_are_named(build, words):
+    with pytest.raises(ParameterError, match=words):
+        build()
