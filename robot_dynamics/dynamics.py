@@ -1,0 +1,121 @@
+"""THE dynamics functions: check the input, allocate the result, call a kernel. No maths here.
+
+Conventions for every function: `q` (nq,) = [x y z, qx qy qz qw, joints] with a floating base, else [joints];
+`qd` (nv,) = [omega, v of the base origin, both in base axes, joint rates]; `qdd` its componentwise derivative (true
+motion: 0 at rest on the ground, R^T g in free fall); `tau` (nv,) the base wrench [n, f] in base axes, then joint efforts
+[N m or N]; `f_ext` (nb, 6) the wrench [n, f] of the environment on each body, body axes, about the body-frame origin.
+SI units, float64. Wrong shapes and values that are not finite raise ShapeError.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .checks import checked
+from .description import Array
+from .errors import SingularModelError
+from .kernels import bodies, dense, tree
+from .model import Model
+
+NO_WRENCH = np.empty((0, 6))
+
+
+def _wrench(model: Model, f_ext: ArrayLike | None) -> Array:
+    return NO_WRENCH if f_ext is None else checked("f_ext", f_ext, (model.nb, 6))
+
+
+def inverse_dynamics(
+    model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None = None
+) -> Array:
+    """Answer which forces produce the motion qdd: RNEA in link coordinates (SPEC R1-R5, [RBDA] table 5.1).
+
+    tau = H(q) qdd + C(q, qd) + G(q) - J^T f_ext. Returns (nv,); with a floating base the first six are the wrench the
+    base would need, 0 for a motion that is physically possible.
+    """
+    q = checked("q", q, (model.nq,))
+    qd = checked("qd", qd, (model.nv,))
+    qdd = checked("qdd", qdd, (model.nv,))
+    tau = np.empty(model.nv)
+    tree.inverse_dynamics(model.topology, model.parameters, q, qd, qdd, _wrench(model, f_ext), 1.0, tau)
+    return tau
+
+
+def bias_forces(model: Model, q: ArrayLike, qd: ArrayLike) -> Array:
+    """Answer which forces hold qdd = 0: C(q, qd) + G(q) = RNEA(q, qd, 0). Returns (nv,)."""
+    return inverse_dynamics(model, q, qd, np.zeros(model.nv))
+
+
+def gravity_forces(model: Model, q: ArrayLike) -> Array:
+    """Answer which forces hold the robot at rest: G(q) = RNEA(q, 0, 0). Returns (nv,)."""
+    zero = np.zeros(model.nv)
+    return inverse_dynamics(model, q, zero, zero)
+
+
+def forward_dynamics(
+    model: Model, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None
+) -> Array:
+    """Answer which motion the forces produce: ABA (SPEC A1-A11, [RBDA] table 7.1). Returns qdd (nv,).
+
+    With mimic joints, which couple distant branches, H qdd = tau - bias is solved instead (C1-C3 and L^T L).
+
+    Raises
+    ------
+    SingularModelError
+        A joint has no inertia about its axis; the message names it.
+    """
+    q = checked("q", q, (model.nq,))
+    qd = checked("qd", qd, (model.nv,))
+    tau = checked("tau", tau, (model.nv,))
+    check_regular(model)
+    if model.has_mimic:
+        qdd = tau - inverse_dynamics(model, q, qd, np.zeros(model.nv), f_ext)
+        dense.solve_spd(mass_matrix(model, q), qdd)
+        return qdd
+    qdd = np.empty(model.nv)
+    tree.forward_dynamics(model.topology, model.parameters, q, qd, tau, _wrench(model, f_ext), qdd)
+    return qdd
+
+
+def check_regular(model: Model) -> None:
+    """Raise SingularModelError when a joint carries no inertia, so that forward dynamics has no answer."""
+    if model.report.singular:
+        names = ", ".join(f"'{name}'" for name in model.report.singular)
+        raise SingularModelError(
+            f"forward dynamics of '{model.name}' has no answer: no inertia about the axis of joint {names}; "
+            "give the links behind it an inertia or the joint an armature"
+        )
+
+
+def mass_matrix(model: Model, q: ArrayLike) -> Array:
+    """Answer how forces and accelerations are tied: H(q) by CRBA (SPEC C1-C3, [RBDA] table 6.2). Returns (nv, nv)."""
+    H = np.empty((model.nv, model.nv))
+    tree.mass_matrix(model.topology, model.parameters, checked("q", q, (model.nq,)), H)
+    return H
+
+
+def kinetic_energy(model: Model, q: ArrayLike, qd: ArrayLike) -> float:
+    """Return qd^T H qd / 2 [J], rotors included."""
+    q = checked("q", q, (model.nq,))
+    kinetic, _ = bodies.energies(model.topology, model.parameters, q, checked("qd", qd, (model.nv,)))
+    return float(kinetic)
+
+
+def potential_energy(model: Model, q: ArrayLike) -> float:
+    """Return -g . (sum of m c) [J] of the moving bodies, 0 with all mass at the world origin."""
+    q = checked("q", q, (model.nq,))
+    _, potential = bodies.energies(model.topology, model.parameters, q, np.zeros(model.nv))
+    return float(potential)
+
+
+def center_of_mass(model: Model, q: ArrayLike) -> Array:
+    """Return the centre of mass (3,) of the moving bodies, world axes [m]."""
+    com = np.empty(3)
+    bodies.center_of_mass(model.topology, model.parameters, checked("q", q, (model.nq,)), com)
+    return com
+
+
+def centroidal_momentum(model: Model, q: ArrayLike, qd: ArrayLike) -> Array:
+    """Return [angular; linear] momentum (6,) about the centre of mass, world axes [N m s, N s]."""
+    out = np.empty(6)
+    q = checked("q", q, (model.nq,))
+    bodies.centroidal_momentum(model.topology, model.parameters, q, checked("qd", qd, (model.nv,)), out)
+    return out

@@ -1,0 +1,267 @@
+"""What follows from the motion of the bodies: poses, points, Jacobians, energies, momentum. Same workspace as `tree`."""
+
+import numpy as np
+
+from .jit import inline, kernel, routine
+from .rows import (
+    AL,
+    ARMATURE,
+    BODY,
+    FIXED,
+    FREE,
+    GRAVITY,
+    INERTIA,
+    IV,
+    KIND,
+    MASS,
+    MOMENT,
+    PARENT,
+    RATIO,
+    REVOLUTE,
+    ROTOR,
+    RW,
+    TURN,
+    WORKSPACE,
+    XW,
+    A,
+    E,
+    P,
+    V,
+    W,
+    part3,
+    part3_to,
+    row3,
+    row6,
+    row9,
+    set3,
+    set9,
+)
+from .scalar import (
+    IDENTITY,
+    ZERO3,
+    acceleration_matrix,
+    add,
+    cross,
+    dot,
+    matmul,
+    mul,
+    scale,
+    smul,
+    sub,
+    tmul,
+    transpose,
+)
+from .tree import place, rnea_outward
+
+
+@routine
+def world_poses(topology, w):
+    """Attitude and position of every row in the world; needs `place`."""
+    set9(w, 0, RW, IDENTITY)
+    set3(w, 0, XW, ZERO3)
+    for i in range(1, topology.shape[0]):
+        j = topology[i, PARENT]
+        R = row9(w, j, RW)
+        set9(w, i, RW, matmul(R, row9(w, i, E)))
+        set3(w, i, XW, add(row3(w, j, XW), mul(R, row3(w, i, P))))
+
+
+@routine
+def twists(topology, parameters, qd, w):
+    """Angular velocity and velocity of the origin of every row, its own axes (R1); needs `place`."""
+    set3(w, 0, W, ZERO3)
+    set3(w, 0, V, ZERO3)
+    for i in range(1, topology.shape[0]):
+        j = topology[i, PARENT]
+        kind = topology[i, KIND]
+        iv = topology[i, IV]
+        placed = row9(w, i, E)
+        wj = row3(w, j, W)
+        wi = tmul(placed, wj)
+        v = tmul(placed, add(row3(w, j, V), cross(wj, row3(w, i, P))))
+        if kind == FREE:
+            wi = add(wi, part3(qd, iv))
+            v = add(v, part3(qd, iv + 3))
+        elif kind == REVOLUTE:
+            wi = (wi[0], wi[1], wi[2] + parameters[i, RATIO] * qd[iv])
+        elif kind != FIXED:
+            v = (v[0], v[1], v[2] + parameters[i, RATIO] * qd[iv])
+        set3(w, i, W, wi)
+        set3(w, i, V, v)
+
+
+@inline
+def point_position(w, i, r):
+    """World position of the point r fixed in row i."""
+    return add(row3(w, i, XW), mul(row9(w, i, RW), r))
+
+
+@inline
+def point_velocity(w, i, r):
+    """World velocity of the point r fixed in row i."""
+    return mul(row9(w, i, RW), add(row3(w, i, V), cross(row3(w, i, W), r)))
+
+
+@routine
+def point_jacobian(topology, parameters, w, i, r, J):
+    """J (3, nv): world velocity of the point r of row i is J qd; needs `world_poses`."""
+    J[:, :] = 0.0
+    x = point_position(w, i, r)
+    while i > 0:
+        kind = topology[i, KIND]
+        iv = topology[i, IV]
+        R = row9(w, i, RW)
+        if kind == FREE:
+            arm = tmul(R, sub(x, row3(w, i, XW)))
+            # velocity R (omega x arm + v)
+            for k in range(3):
+                J[k, iv] = R[3 * k + 2] * arm[1] - R[3 * k + 1] * arm[2]
+                J[k, iv + 1] = R[3 * k] * arm[2] - R[3 * k + 2] * arm[0]
+                J[k, iv + 2] = R[3 * k + 1] * arm[0] - R[3 * k] * arm[1]
+                J[k, iv + 3] = R[3 * k]
+                J[k, iv + 4] = R[3 * k + 1]
+                J[k, iv + 5] = R[3 * k + 2]
+        elif kind != FIXED:
+            axis = (R[2], R[5], R[8])
+            column = cross(axis, sub(x, row3(w, i, XW))) if kind == REVOLUTE else axis
+            for k in range(3):
+                J[k, iv] += parameters[i, RATIO] * column[k]
+        i = topology[i, PARENT]
+
+
+@kernel
+def body_poses(topology, parameters, q, R_out, p_out):
+    """Pose of every body's link frame in the world."""
+    w = np.empty((topology.shape[0], WORKSPACE))
+    place(topology, parameters, q, w)
+    world_poses(topology, w)
+    for i in range(topology.shape[0]):
+        b = topology[i, BODY]
+        if b >= 0:
+            turn = row9(parameters, i, TURN) if i > 0 else IDENTITY
+            R = matmul(row9(w, i, RW), transpose(turn))
+            for k in range(9):
+                R_out[b, k // 3, k % 3] = R[k]
+            part3_to(p_out[b], 0, row3(w, i, XW))
+
+
+@kernel
+def point_motion(topology, parameters, point_rows, point_r, q, qd, position, velocity, bias):
+    """World position, velocity and Jdot qd of points (k, 3) fixed in rows; r in row axes."""
+    w = np.empty((topology.shape[0], WORKSPACE))
+    rnea_outward(topology, parameters, q, qd, np.zeros(qd.shape[0]), ZERO3, w)
+    world_poses(topology, w)
+    twists(topology, parameters, qd, w)
+    for k in range(point_rows.shape[0]):
+        i = point_rows[k]
+        r = part3(point_r[k], 0)
+        part3_to(position[k], 0, point_position(w, i, r))
+        part3_to(velocity[k], 0, point_velocity(w, i, r))
+        acceleration = add(row3(w, i, A), mul(acceleration_matrix(row3(w, i, W), row3(w, i, AL)), r))
+        part3_to(bias[k], 0, mul(row9(w, i, RW), acceleration))
+
+
+@kernel
+def point_jacobians(topology, parameters, point_rows, point_r, q, J):
+    """J (k, 3, nv) of points fixed in rows; r in row axes."""
+    w = np.empty((topology.shape[0], WORKSPACE))
+    place(topology, parameters, q, w)
+    world_poses(topology, w)
+    for k in range(point_rows.shape[0]):
+        point_jacobian(topology, parameters, w, point_rows[k], part3(point_r[k], 0), J[k])
+
+
+@routine
+def mass_moment(topology, parameters, w):
+    """Mass and first moment about the world origin of all moving bodies; needs `world_poses`."""
+    m = 0.0
+    moment = ZERO3
+    for i in range(1, topology.shape[0]):
+        mass = parameters[i, MASS]
+        m += mass
+        h = mul(row9(w, i, RW), row3(parameters, i, MOMENT))
+        moment = add(moment, add(h, scale(mass, row3(w, i, XW))))
+    return m, moment
+
+
+@kernel
+def center_of_mass(topology, parameters, q, com):
+    """Centre of mass of the moving bodies, world axes; returns their mass."""
+    w = np.empty((topology.shape[0], WORKSPACE))
+    place(topology, parameters, q, w)
+    world_poses(topology, w)
+    m, moment = mass_moment(topology, parameters, w)
+    if m > 0.0:
+        moment = scale(1.0 / m, moment)
+    part3_to(com, 0, moment)
+    return m
+
+
+@routine
+def momentum(topology, parameters, qd, w):
+    """Linear and angular momentum about the world origin, world axes; needs `world_poses` and `twists`."""
+    linear = ZERO3
+    angular = ZERO3
+    for i in range(1, topology.shape[0]):
+        wi = row3(w, i, W)
+        v = row3(w, i, V)
+        h = row3(parameters, i, MOMENT)
+        R = row9(w, i, RW)
+        f = mul(R, add(scale(parameters[i, MASS], v), cross(wi, h)))
+        n = mul(R, add(smul(row6(parameters, i, INERTIA), wi), cross(h, v)))
+        linear = add(linear, f)
+        angular = add(angular, add(n, cross(row3(w, i, XW), f)))
+        spin = scale(joint_rate(topology, parameters, i, qd), row3(parameters, i, ROTOR))
+        angular = add(angular, mul(row9(w, topology[i, PARENT], RW), spin))
+    return linear, angular
+
+
+@inline
+def joint_rate(topology, parameters, i, qd):
+    """Rate of a one-dof joint; 0 for other kinds."""
+    kind = topology[i, KIND]
+    if kind == FREE or kind == FIXED:
+        return 0.0
+    return parameters[i, RATIO] * qd[topology[i, IV]]
+
+
+@routine
+def kinetic(topology, parameters, qd, w):
+    """Kinetic energy, rotors included; needs `twists`."""
+    energy = 0.0
+    for i in range(1, topology.shape[0]):
+        wi = row3(w, i, W)
+        v = row3(w, i, V)
+        m = parameters[i, MASS]
+        h = row3(parameters, i, MOMENT)
+        energy += 0.5 * (m * dot(v, v) + dot(wi, smul(row6(parameters, i, INERTIA), wi))) + dot(v, cross(wi, h))
+        rate = joint_rate(topology, parameters, i, qd)
+        energy += 0.5 * parameters[i, ARMATURE] * rate * rate
+        energy += rate * dot(row3(parameters, i, ROTOR), row3(w, topology[i, PARENT], W))
+    return energy
+
+
+@kernel
+def energies(topology, parameters, q, qd):
+    """Kinetic and potential energy; the latter is -g . (sum m c), zero at the world origin."""
+    w = np.empty((topology.shape[0], WORKSPACE))
+    place(topology, parameters, q, w)
+    world_poses(topology, w)
+    twists(topology, parameters, qd, w)
+    _, moment = mass_moment(topology, parameters, w)
+    return kinetic(topology, parameters, qd, w), -dot(row3(parameters, 0, GRAVITY), moment)
+
+
+@kernel
+def centroidal_momentum(topology, parameters, q, qd, out):
+    """[angular; linear] momentum about the centre of mass, world axes."""
+    w = np.empty((topology.shape[0], WORKSPACE))
+    place(topology, parameters, q, w)
+    world_poses(topology, w)
+    twists(topology, parameters, qd, w)
+    linear, angular = momentum(topology, parameters, qd, w)
+    m, moment = mass_moment(topology, parameters, w)
+    if m > 0.0:
+        angular = sub(angular, cross(scale(1.0 / m, moment), linear))
+    part3_to(out, 0, angular)
+    part3_to(out, 3, linear)

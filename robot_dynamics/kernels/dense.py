@@ -1,0 +1,63 @@
+"""Dense symmetric solves, for robots whose mimic joints couple distant branches: H = L^T L from the last joint to the first.
+
+In this order the pivots of a tree are the D_i of ABA, so a zero pivot names the joint that carries no inertia.
+"""
+
+import math
+
+from .jit import kernel, routine
+
+
+@routine
+def factorize(H):
+    """Overwrite the lower triangle of H with L, H = L^T L; return the first failing column or -1."""
+    n = H.shape[0]
+    for k in range(n - 1, -1, -1):
+        if not H[k, k] > 0.0:
+            return k
+        H[k, k] = math.sqrt(H[k, k])
+        for i in range(k):
+            H[k, i] /= H[k, k]
+        for i in range(k):
+            for j in range(i + 1):
+                H[i, j] -= H[k, i] * H[k, j]
+    return -1
+
+
+@routine
+def solve(L, x):
+    """Solve L^T L x = b in place; x holds b."""
+    n = L.shape[0]
+    for k in range(n - 1, -1, -1):
+        x[k] /= L[k, k]
+        for i in range(k):
+            x[i] -= L[k, i] * x[k]
+    for k in range(n):
+        for i in range(k):
+            x[k] -= L[k, i] * x[i]
+        x[k] /= L[k, k]
+
+
+@kernel
+def pivots(H, out):
+    """D_i of H = L^T D L with unit L; a pivot below 1e-10 of its diagonal entry counts as 0 and its row is left out."""
+    n = H.shape[0]
+    for k in range(n - 1, -1, -1):
+        start = out[k]
+        out[k] = H[k, k]
+        if out[k] <= 1e-10 * start or out[k] <= 1e-14:
+            out[k] = 0.0
+            continue
+        for i in range(k):
+            x = H[k, i] / out[k]
+            for j in range(i + 1):
+                H[i, j] -= x * H[k, j]
+
+
+@kernel
+def solve_spd(H, x):
+    """Overwrite x (nv,) with H^-1 x and H with its factor; return the first column without a positive pivot or -1."""
+    failed = factorize(H)
+    if failed < 0:
+        solve(H, x)
+    return failed

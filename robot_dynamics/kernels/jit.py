@@ -1,0 +1,72 @@
+"""The one place of numba's flags and of the folder its machine code is kept in.
+
+`inline`   a formula on tuples, always merged into its caller so that everything stays in registers;
+`strict`   the same without re-association, for code whose rounding matters;
+`routine`  a loop that other kernels call;
+`kernel`   what Python calls: compiled once, kept on disk, runs without the interpreter lock.
+
+numba serves stale code when a callee in another file changes, so the folder's name holds a hash of all kernel sources.
+"""
+
+import hashlib
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from numba import config, njit
+
+FAST = {"reassoc", "contract", "nsz", "arcp", "afn"}
+
+inline = njit(fastmath=FAST, error_model="numpy", boundscheck=False, forceinline=True)
+strict = njit(fastmath={"contract"}, error_model="numpy", boundscheck=False, forceinline=True)
+routine = njit(fastmath=FAST, error_model="numpy", boundscheck=False)
+
+
+def _source_hash() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_roots() -> Iterator[Path]:
+    """Yield where machine code may be kept: the user's cache, ROS's home or log folder, a temporary folder."""
+    for variable, inside in (("XDG_CACHE_HOME", ""), ("HOME", ".cache"), ("ROS_HOME", ""), ("ROS_LOG_DIR", "")):
+        if os.environ.get(variable):
+            yield Path(os.environ[variable]) / inside / "robot_dynamics"
+    yield Path(tempfile.gettempdir()) / f"robot_dynamics-{os.getuid()}"
+
+
+def _usable(folder: Path) -> bool:
+    """Tell whether `folder` can be written and is ours: code is loaded from it, so nobody else may own it."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.stat()
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError:
+        return False
+    return status.st_uid == os.getuid() and not status.st_mode & stat.S_IWOTH
+
+
+def _cache_folder() -> Path | None:
+    return next((root / _source_hash() for root in _cache_roots() if _usable(root)), None)
+
+
+CACHE_FOLDER = _cache_folder()
+"""Where machine code is kept between processes; None when no folder can be written (every start then compiles)."""
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile `function` for calls from Python and keep the machine code in `CACHE_FOLDER`."""
+    options = {"fastmath": FAST, "error_model": "numpy", "boundscheck": False, "nogil": True}
+    if CACHE_FOLDER is None or config.DISABLE_JIT:
+        return njit(**options)(function)
+    kept, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER)
+    try:
+        return njit(cache=True, **options)(function)
+    finally:
+        config.CACHE_DIR = kept

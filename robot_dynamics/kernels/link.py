@@ -1,0 +1,231 @@
+"""What one body does in RNEA, ABA and CRBA: the lines of the textbook tables, as functions on tuples.
+
+Every body frame is turned so that its joint axis is z. E, p: child axes and origin in the parent. w, al: angular velocity
+and acceleration; a: acceleration of the frame's ORIGIN (not the spatial one, so that no linear velocity need be carried),
+with the world accelerating at -g. A force is (f, n), n about the frame's origin. A rigid body is m, h = m c, I about its
+origin; an articulated or composite one is the blocks M (symmetric), H, N (symmetric) of (f; n) = [M H; H^T N] (a; al).
+For spatial accelerations (omega'; v') of SPEC the same recursions hold with a = v' + omega x v.
+"""
+
+from .jit import inline
+from .scalar import add, congruence, cross, matmul, mul, quaternion_matrix, scale, smul, sub, tmul, transpose, turn_z
+
+# ---- joints: one small function each ------------------------------------------------------------------------------
+
+
+@inline
+def revolute_placement(R, p, c, s):
+    """E, p of a revolute joint turned by q, c = cos q, s = sin q."""
+    return turn_z(R, c, s), p
+
+
+@inline
+def prismatic_placement(R, p, q):
+    """E, p of a prismatic joint moved by q."""
+    return R, (p[0] + R[2] * q, p[1] + R[5] * q, p[2] + R[8] * q)
+
+
+@inline
+def free_placement(R, p, x, quaternion):
+    """E, p of a free joint: position x in the joint frame, attitude as quaternion x y z w."""
+    Q = quaternion_matrix(quaternion[0], quaternion[1], quaternion[2], quaternion[3])
+    return matmul(R, Q), add(p, mul(R, x))
+
+
+@inline
+def revolute_motion(E, w, ap, qd):
+    """w_i and c_i = v_i x S_i qd_i (A3) as (linear, angular); `ap`: acceleration of the child's origin as a parent point."""
+    w0 = tmul(E, w)
+    return (w0[0], w0[1], w0[2] + qd), tmul(E, ap), (w0[1] * qd, -w0[0] * qd, 0.0)
+
+
+@inline
+def prismatic_motion(E, w, ap, qd):
+    """As `revolute_motion`: the Coriolis term is 2 w x (0, 0, qd)."""
+    w0 = tmul(E, w)
+    return w0, add(tmul(E, ap), (2.0 * w0[1] * qd, -2.0 * w0[0] * qd, 0.0)), (0.0, 0.0, 0.0)
+
+
+@inline
+def free_motion(E, w, ap, wJ, vJ):
+    """As `revolute_motion` for a relative twist (wJ, vJ) in child axes."""
+    w0 = tmul(E, w)
+    cl = add(tmul(E, ap), add(scale(2.0, cross(w0, vJ)), cross(wJ, vJ)))
+    return add(w0, wJ), cl, cross(w0, wJ)
+
+
+@inline
+def revolute_column(M, H, N):
+    """U = I^A S and S^T I^A S for a revolute joint (A5): linear part, angular part, scalar."""
+    return (H[2], H[5], H[8]), (N[2], N[4], N[5]), N[5]
+
+
+@inline
+def prismatic_column(M, H, N):
+    """U = I^A S and S^T I^A S for a prismatic joint (A5)."""
+    return (M[2], M[4], M[5]), (H[6], H[7], H[8]), M[5]
+
+
+# ---- one body -----------------------------------------------------------------------------------------------------
+
+
+@inline
+def body_force(m, h, inertia, w, al, A, a):
+    """Net force of a rigid body (R3): f = m a + A h, n = I al + w x I w + h x a."""
+    f = add(scale(m, a), mul(A, h))
+    return f, add(add(smul(inertia, al), cross(w, smul(inertia, w))), cross(h, a))
+
+
+@inline
+def body_bias(h, inertia, w):
+    """Force of a rigid body at a = al = 0 (pass 1 of ABA)."""
+    return cross(w, cross(w, h)), cross(w, smul(inertia, w))
+
+
+@inline
+def body_blocks(m, h, inertia):
+    """Rigid-body inertia as blocks M, H, N: f = m a + al x h, so H = -[h]."""
+    return (m, 0.0, 0.0, m, 0.0, m), (0.0, h[2], -h[1], -h[2], 0.0, h[0], h[1], -h[0], 0.0), inertia
+
+
+@inline
+def force_to_parent(E, p, f, n):
+    """Carry a force from child to parent axes and origin (X^T f)."""
+    F = mul(E, f)
+    return F, add(mul(E, n), cross(p, F))
+
+
+@inline
+def blocks_to_parent(E, p, M, H, N):
+    """Carry an articulated or composite inertia to the parent (X^T I X)."""
+    Mr = congruence(E, M)
+    Hr = matmul(matmul(E, H), transpose(E))
+    Nr = congruence(E, N)
+    return shift_blocks(p, Mr, Hr, Nr)
+
+
+@inline
+def shift_blocks(p, M, H, N):
+    """Move the reference point of [M H; H^T N] by -p: H' = H - M [p], N' = N - H^T [p] + [p] H'."""
+    x = p[0]
+    y = p[1]
+    z = p[2]
+    h0 = H[0] - (M[1] * z - M[2] * y)
+    h1 = H[1] - (M[2] * x - M[0] * z)
+    h2 = H[2] - (M[0] * y - M[1] * x)
+    h3 = H[3] - (M[3] * z - M[4] * y)
+    h4 = H[4] - (M[4] * x - M[1] * z)
+    h5 = H[5] - (M[1] * y - M[3] * x)
+    h6 = H[6] - (M[4] * z - M[5] * y)
+    h7 = H[7] - (M[5] * x - M[2] * z)
+    h8 = H[8] - (M[2] * y - M[4] * x)
+    return (
+        M,
+        (h0, h1, h2, h3, h4, h5, h6, h7, h8),
+        (
+            N[0] - (H[3] * z - H[6] * y) + (y * h6 - z * h3),
+            N[1] - (H[6] * x - H[0] * z) + (y * h7 - z * h4),
+            N[2] - (H[0] * y - H[3] * x) + (y * h8 - z * h5),
+            N[3] - (H[7] * x - H[1] * z) + (z * h1 - x * h7),
+            N[4] - (H[1] * y - H[4] * x) + (z * h2 - x * h8),
+            N[5] - (H[2] * y - H[5] * x) + (x * h5 - y * h2),
+        ),
+    )
+
+
+# ---- ABA ----------------------------------------------------------------------------------------------------------
+
+
+@inline
+def project(M, H, N, ul, ua, di):
+    """I^a = I^A - U D^-1 U^T (A7); di = 1/D."""
+    g0 = ul[0] * di
+    g1 = ul[1] * di
+    g2 = ul[2] * di
+    k0 = ua[0] * di
+    k1 = ua[1] * di
+    k2 = ua[2] * di
+    return (
+        (
+            M[0] - g0 * ul[0],
+            M[1] - g0 * ul[1],
+            M[2] - g0 * ul[2],
+            M[3] - g1 * ul[1],
+            M[4] - g1 * ul[2],
+            M[5] - g2 * ul[2],
+        ),
+        (
+            H[0] - g0 * ua[0],
+            H[1] - g0 * ua[1],
+            H[2] - g0 * ua[2],
+            H[3] - g1 * ua[0],
+            H[4] - g1 * ua[1],
+            H[5] - g1 * ua[2],
+            H[6] - g2 * ua[0],
+            H[7] - g2 * ua[1],
+            H[8] - g2 * ua[2],
+        ),
+        (
+            N[0] - k0 * ua[0],
+            N[1] - k0 * ua[1],
+            N[2] - k0 * ua[2],
+            N[3] - k1 * ua[1],
+            N[4] - k1 * ua[2],
+            N[5] - k2 * ua[2],
+        ),
+    )
+
+
+@inline
+def project_force(M, H, N, ul, ua, di, u, f, n, cl, ca):
+    """p^a = p^A + I^a c + U D^-1 u (A8), with the blocks already those of I^a."""
+    g = di * u
+    fa = add(add(f, scale(g, ul)), add(smul(M, cl), mul(H, ca)))
+    na = add(add(n, scale(g, ua)), add(tmul(H, cl), smul(N, ca)))
+    return fa, na
+
+
+@inline
+def accelerate(E, p, a, al, cl, ca):
+    """a' = X a_lambda + c (first half of A3), for accelerations of origins."""
+    return add(tmul(E, add(a, cross(al, p))), cl), add(tmul(E, al), ca)
+
+
+@inline
+def joint_acceleration(ul, ua, di, u, a, al):
+    """qdd = D^-1 (u - U^T a') (A6)."""
+    return di * (
+        u - (ul[0] * a[0] + ul[1] * a[1] + ul[2] * a[2] + ua[0] * al[0] + ua[1] * al[1] + ua[2] * al[2])
+    )
+
+
+@inline
+def propagate(E, p, ul, ua, di, z, f, n):
+    """Force propagator chi^T F = X^T (F - U D^-1 S^T F) (P1, P5); z = S^T F."""
+    g = di * z
+    return force_to_parent(E, p, sub(f, scale(g, ul)), sub(n, scale(g, ua)))
+
+
+# ---- CRBA ---------------------------------------------------------------------------------------------------------
+
+
+@inline
+def composite_to_parent(E, p, m, h, inertia):
+    """Carry m, h, I of a composite body to the parent (C1): h' = E h + m p, I' = E I E^T + Steiner terms of h and p."""
+    hr = mul(E, h)
+    J = congruence(E, inertia)
+    k = (hr[0] + 0.5 * m * p[0], hr[1] + 0.5 * m * p[1], hr[2] + 0.5 * m * p[2])
+    x = p[0] * k[0]
+    y = p[1] * k[1]
+    z = p[2] * k[2]
+    return (
+        add(hr, scale(m, p)),
+        (
+            J[0] + 2.0 * (y + z),
+            J[1] - (p[0] * k[1] + p[1] * k[0]),
+            J[2] - (p[0] * k[2] + p[2] * k[0]),
+            J[3] + 2.0 * (x + z),
+            J[4] - (p[1] * k[2] + p[2] * k[1]),
+            J[5] + 2.0 * (x + y),
+        ),
+    )

@@ -1,0 +1,104 @@
+"""Steps on the configuration space: joints move on lines, free bodies along the screw of their twist."""
+
+import math
+
+from .jit import inline, kernel
+from .rows import FIXED, FREE, IQ, IV, KIND, part3, part3_to, part4
+from .scalar import add, cross, mul, quaternion_matrix, scale, sub, tmul
+
+
+@inline
+def turned(x, w):
+    """Quaternion x y z w of R(x) exp([w]), normalised."""
+    angle = math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    # sin(angle / 2) / angle by its series near 0
+    s = math.sin(0.5 * angle) / angle if angle > 1e-4 else 0.5 - angle * angle / 48.0
+    c = math.cos(0.5 * angle)
+    a = s * w[0]
+    b = s * w[1]
+    d = s * w[2]
+    y0 = x[0] * c + x[3] * a + x[1] * d - x[2] * b
+    y1 = x[1] * c + x[3] * b + x[2] * a - x[0] * d
+    y2 = x[2] * c + x[3] * d + x[0] * b - x[1] * a
+    y3 = x[3] * c - x[0] * a - x[1] * b - x[2] * d
+    k = 1.0 / math.sqrt(y0 * y0 + y1 * y1 + y2 * y2 + y3 * y3)
+    return (y0 * k, y1 * k, y2 * k, y3 * k)
+
+
+@inline
+def rotation_vector(x, y):
+    """The w with R(x) exp([w]) = R(y), |w| <= pi."""
+    a = x[3] * y[0] - x[0] * y[3] - x[1] * y[2] + x[2] * y[1]
+    b = x[3] * y[1] - x[1] * y[3] - x[2] * y[0] + x[0] * y[2]
+    d = x[3] * y[2] - x[2] * y[3] - x[0] * y[1] + x[1] * y[0]
+    c = x[0] * y[0] + x[1] * y[1] + x[2] * y[2] + x[3] * y[3]
+    s = math.sqrt(a * a + b * b + d * d)
+    if c < 0.0:
+        s = -s
+        c = -c
+    k = 2.0 * math.atan2(s, c) / s if abs(s) > 1e-8 * c else 2.0 / c
+    return (k * a, k * b, k * d)
+
+
+@inline
+def screw_translation(w, v):
+    """Translation of exp of the twist (w, v): v + (1 - cos t)/t^2 w x v + (t - sin t)/t^3 w x (w x v), t = |w|."""
+    t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+    if t2 > 1e-4:
+        t = math.sqrt(t2)
+        b = (1.0 - math.cos(t)) / t2
+        c = (t - math.sin(t)) / (t2 * t)
+    else:
+        b = 0.5 - t2 / 24.0 * (1.0 - t2 / 30.0)
+        c = 1.0 / 6.0 - t2 / 120.0 * (1.0 - t2 / 42.0)
+    wv = cross(w, v)
+    return add(v, add(scale(b, wv), scale(c, cross(w, wv))))
+
+
+@inline
+def screw_velocity(w, p):
+    """Inverse of `screw_translation`: p - w x p / 2 + (1/t^2 - cot(t/2)/(2 t)) w x (w x p)."""
+    t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+    if t2 > 1e-4:
+        t = math.sqrt(t2)
+        c = 1.0 / t2 - math.cos(0.5 * t) / (2.0 * t * math.sin(0.5 * t))
+    else:
+        c = 1.0 / 12.0 + t2 / 720.0 * (1.0 + t2 / 42.0)
+    wp = cross(w, p)
+    return add(p, add(scale(-0.5, wp), scale(c, cross(w, wp))))
+
+
+@kernel
+def integrate(topology, q, qd, dt, out):
+    """out = q (+) dt qd, free bodies by the SE(3) exponential of their twist."""
+    for i in range(1, topology.shape[0]):
+        kind = topology[i, KIND]
+        iq = topology[i, IQ]
+        iv = topology[i, IV]
+        if kind == FREE:
+            x = part4(q, iq + 3)
+            R = quaternion_matrix(x[0], x[1], x[2], x[3])
+            w = scale(dt, part3(qd, iv))
+            part3_to(out, iq, add(part3(q, iq), mul(R, screw_translation(w, scale(dt, part3(qd, iv + 3))))))
+            y = turned(x, w)
+            for k in range(4):
+                out[iq + 3 + k] = y[k]
+        elif kind != FIXED:
+            out[iq] = q[iq] + dt * qd[iv]
+
+
+@kernel
+def difference(topology, q0, q1, out):
+    """The qd with q1 = q0 (+) qd."""
+    for i in range(1, topology.shape[0]):
+        kind = topology[i, KIND]
+        iq = topology[i, IQ]
+        iv = topology[i, IV]
+        if kind == FREE:
+            x = part4(q0, iq + 3)
+            R = quaternion_matrix(x[0], x[1], x[2], x[3])
+            w = rotation_vector(x, part4(q1, iq + 3))
+            part3_to(out, iv, w)
+            part3_to(out, iv + 3, screw_velocity(w, tmul(R, sub(part3(q1, iq), part3(q0, iq)))))
+        elif kind != FIXED:
+            out[iv] = q1[iq] - q0[iq]

@@ -1,0 +1,151 @@
+"""Configurations, poses and points: check the input, allocate the result, call a kernel.
+
+Conventions of `q` and `qd` as in `dynamics`. World results carry no suffix where the world is the only sensible frame.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .checks import checked
+from .description import Array
+from .errors import ShapeError
+from .kernels import bodies, manifold, rows
+from .model import Model
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """Points fixed in bodies, in the order given: `body` (k,), `position` (k, 3) in body frames [m], `link` names.
+
+    `radius` (k,) [m] is that of a ball around the point, 0 for a bare point.
+    """
+
+    body: NDArray[np.int64]
+    position: Array
+    link: tuple[str, ...]
+    radius: Array
+
+    def __len__(self) -> int:
+        return len(self.link)
+
+
+def points(model: Model, positions: Mapping[str, Iterable[ArrayLike]]) -> Points:
+    """Return Points from link-frame coordinates {link: [(x, y, z), ...]} [m], link by link. Raises UnknownNameError."""
+    body, position, links = [], [], []
+    for link, given in positions.items():
+        i = model.link_index(link)
+        for r in checked(f"points of link '{link}'", list(given), (-1, 3)):
+            body.append(model.link_bodies[i])
+            position.append(model.link_R[i] @ r + model.link_p[i])
+            links.append(link)
+    return Points(
+        np.array(body, np.int64), np.array(position, float).reshape(-1, 3), tuple(links), np.zeros(len(links))
+    )
+
+
+def point_rows(model: Model, points: Points) -> tuple[NDArray[np.int64], Array]:
+    """Return kernel rows (k,) and positions (k, 3) in row axes of `points`."""
+    row = model.row_body[points.body]
+    turn = model.parameters[row, rows.TURN : rows.TURN + 9].reshape(-1, 3, 3).copy()
+    turn[row == 0] = np.eye(3)
+    return row, np.ascontiguousarray(np.einsum("kji,kj->ki", turn, points.position))
+
+
+def neutral(model: Model) -> Array:
+    """Return q (nq,) with joints at 0 and free bases at the origin, level."""
+    q = np.zeros(model.nq)
+    q[_quaternions(model) + 3] = 1.0
+    return q
+
+
+def _quaternions(model: Model) -> NDArray[np.int64]:
+    """First index in q of every quaternion."""
+    free = model.topology[:, rows.KIND] == rows.FREE
+    index: NDArray[np.int64] = model.topology[free, rows.IQ] + 3
+    return index
+
+
+def random_configuration(model: Model, rng: np.random.Generator) -> Array:
+    """Return q (nq,): joints uniform inside their limits (or +-pi, +-1 m), positions in +-1 m, uniform attitudes."""
+    q = rng.uniform(-1.0, 1.0, model.nq)
+    for i, (kind, iq) in enumerate(zip(model.joint_kinds, model.q_index, strict=True)):
+        if kind in ("revolute", "continuous", "prismatic"):
+            reach = 1.0 if kind == "prismatic" else np.pi
+            q[iq] = rng.uniform(max(model.lower[i], -reach), max(min(model.upper[i], reach), max(model.lower[i], -reach)))
+        elif kind == "planar":
+            q[iq + 2] = rng.uniform(-np.pi, np.pi)
+    for iq in _quaternions(model):
+        x = rng.standard_normal(4)
+        q[iq : iq + 4] = x / np.linalg.norm(x)
+    return q
+
+
+def integrate(model: Model, q: ArrayLike, qd: ArrayLike, dt: float) -> Array:
+    """Return q (+) dt qd: straight lines for joints, T exp([V] dt) on SE(3) for free bodies with twist V."""
+    q = checked("q", q, (model.nq,))
+    qd = checked("qd", qd, (model.nv,))
+    if not np.isfinite(dt):
+        raise ShapeError(f"dt must be finite, got {dt}")
+    out = np.empty(model.nq)
+    manifold.integrate(model.topology, q, qd, float(dt), out)
+    return out
+
+
+def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> Array:
+    """Return the qd (nv,) that carries q0 to q1 in 1 s: q1 = integrate(model, q0, qd, 1)."""
+    q0 = checked("q0", q0, (model.nq,))
+    q1 = checked("q1", q1, (model.nq,))
+    out = np.empty(model.nv)
+    manifold.difference(model.topology, q0, q1, out)
+    return out
+
+
+def body_pose(model: Model, q: ArrayLike) -> tuple[Array, Array]:
+    """Return R (nb, 3, 3) and p (nb, 3) of every body frame in the world; x_world = R x + p."""
+    R = np.empty((model.nb, 3, 3))
+    p = np.empty((model.nb, 3))
+    bodies.body_poses(model.topology, model.parameters, checked("q", q, (model.nq,)), R, p)
+    return R, p
+
+
+def link_pose(model: Model, q: ArrayLike, link: str) -> tuple[Array, Array]:
+    """Return R (3, 3) and p (3,) of a link's frame in the world, also of links merged by fixed joints."""
+    i = model.link_index(link)
+    R, p = body_pose(model, q)
+    b = model.link_bodies[i]
+    return R[b] @ model.link_R[i], R[b] @ model.link_p[i] + p[b]
+
+
+def _point_motion(model: Model, points: Points, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array, Array]:
+    q = checked("q", q, (model.nq,))
+    qd = checked("qd", qd, (model.nv,))
+    position, velocity, bias = np.empty((3, len(points), 3))
+    row, r = point_rows(model, points)
+    bodies.point_motion(model.topology, model.parameters, row, r, q, qd, position, velocity, bias)
+    return position, velocity, bias
+
+
+def point_position(model: Model, points: Points, q: ArrayLike) -> Array:
+    """Return world positions (k, 3) [m]."""
+    return _point_motion(model, points, q, np.zeros(model.nv))[0]
+
+
+def point_velocity(model: Model, points: Points, q: ArrayLike, qd: ArrayLike) -> Array:
+    """Return world velocities (k, 3) [m/s]."""
+    return _point_motion(model, points, q, qd)[1]
+
+
+def point_bias(model: Model, points: Points, q: ArrayLike, qd: ArrayLike) -> Array:
+    """Return Jdot qd (k, 3), the world acceleration of each point at qdd = 0 [m/s^2]."""
+    return _point_motion(model, points, q, qd)[2]
+
+
+def point_jacobian(model: Model, points: Points, q: ArrayLike) -> Array:
+    """Return J (k, 3, nv) with world velocity = J qd."""
+    J = np.empty((len(points), 3, model.nv))
+    row, r = point_rows(model, points)
+    bodies.point_jacobians(model.topology, model.parameters, row, r, checked("q", q, (model.nq,)), J)
+    return J

@@ -1,0 +1,474 @@
+"""Model: an immutable robot. Frames, names and figures for people; packed rows (`kernels.rows`) for the kernels.
+
+Body 0 is the world, `parent[i] < i`; links on fixed joints are merged into the body that carries them. A body's frame is
+the frame of its first link. Joints stand in the order of the URDF tree walk (depth first, document order).
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .description import Array, Inertial, Joint, Link, Robot, Rotor, Shape
+from .errors import ModelError, UnknownNameError
+from .kernels import rows
+from .kernels.bodies import center_of_mass
+from .kernels.dense import pivots
+from .kernels.tree import mass_matrix
+
+IntArray = NDArray[np.int64]
+
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a user should know about the model: totals, odd inertias, ignored tags, joints that carry no inertia."""
+
+    mass: float
+    com: Array
+    """Centre of mass (3,) at the neutral configuration, root axes [m]."""
+    nonphysical: tuple[str, ...]
+    """One sentence per link whose inertia no rigid body can have; the model uses it as it is."""
+    singular: tuple[str, ...]
+    """Joints with no inertia about their axis: inverse dynamics works, forward dynamics does not."""
+    mimic: Mapping[str, str]
+    """Mimic joint -> the law it follows."""
+    dropped: Mapping[str, int]
+    """Tags of the URDF that dynamics does not use."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A robot. Build it with `load_urdf`; every array is read-only."""
+
+    name: str
+    nb: int
+    nq: int
+    nv: int
+    parent: IntArray
+    """(nb,) parent body; -1 for the world."""
+    joint_names: tuple[str, ...]
+    """Moving joints in the order of q, without the floating base and without mimic joints."""
+    body_names: tuple[str, ...]
+    link_names: tuple[str, ...]
+    mass: float
+    gravity: Array
+    """(3,) world axes [m/s^2]."""
+    effort_limit: Array
+    """(joints,) [N m or N]; inf where unknown."""
+    velocity_limit: Array
+    """(joints,) [rad/s or m/s]; inf where unknown."""
+    lower: Array
+    upper: Array
+    """(joints,) stops [rad or m]; infinite where there is none."""
+    damping: Array
+    friction: Array
+    """(joints,) viscous [N m s/rad or N s/m] and Coulomb [N m or N]; those of mimic joints are projected."""
+    armature: Array
+    """(joints,) reflected rotor inertia [kg m^2 or kg]."""
+    report: Report
+    floating_base: bool
+    q_index: IntArray
+    v_index: IntArray
+    """(joints,) first index of each joint in q and in qd."""
+    joint_kinds: tuple[str, ...]
+    has_mimic: bool
+    link_bodies: IntArray
+    """(links,) body of each link, in the order of `link_names`."""
+    link_R: Array
+    link_p: Array
+    """(links, 3, 3), (links, 3) pose of each link in its body's frame."""
+    shapes: tuple[tuple[Shape, ...], ...]
+    """Collision shapes per link, in link frames."""
+    robot: Robot
+    topology: IntArray = field(repr=False)
+    parameters: Array = field(repr=False)
+    """Packed rows, see `kernels.rows`."""
+    row_body: IntArray = field(repr=False)
+    """(nb,) kernel row of each body."""
+
+    def joint_index(self, name: str) -> int:
+        """Position of joint `name` in `joint_names`. Raises UnknownNameError."""
+        if name not in self.joint_names:
+            raise UnknownNameError("joint", name, self.joint_names)
+        return self.joint_names.index(name)
+
+    def link_index(self, name: str) -> int:
+        """Position of link `name` in `link_names`. Raises UnknownNameError."""
+        if name not in self.link_names:
+            raise UnknownNameError("link", name, self.link_names)
+        return self.link_names.index(name)
+
+
+@dataclass(slots=True)
+class _Body:
+    """One kernel row while the model is being built; R, p: its frame in the parent row's frame at q = 0."""
+
+    name: str
+    parent: int
+    kind: int
+    R: Array
+    p: Array
+    axis: Array
+    joint: Joint | None = None
+    carrier: bool = False
+    mass: float = 0.0
+    moment: Array = field(default_factory=lambda: np.zeros(3))
+    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def add(self, inertial: Inertial, R: Array, p: Array) -> None:
+        """Add a rigid part whose link frame stands at R, p in this body's frame (S14)."""
+        c = R @ inertial.com + p
+        self.mass += inertial.mass
+        self.moment += inertial.mass * c
+        self.inertia += R @ inertial.inertia @ R.T + inertial.mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+
+AXIS_Z = np.array([0.0, 0.0, 1.0])
+
+
+def turn_to(axis: Array) -> Array:
+    """Smallest rotation (3, 3) that carries z to the unit vector `axis` (the half turn about x for -z)."""
+    x, y, z = axis
+    if z < -1.0 + 1e-12:
+        return np.diag([1.0, -1.0, -1.0])
+    K = np.array([[0.0, 0.0, x], [0.0, 0.0, y], [-x, -y, 0.0]])
+    R: Array = np.eye(3) + K + K @ K / (1.0 + z)
+    return R
+
+
+class _Walk:
+    """Depth-first walk of the URDF tree: links -> bodies (kernel rows) with merged inertias."""
+
+    def __init__(self, robot: Robot, root: str, floating_base: bool, keep_links: Iterable[str]):
+        self.links = {link.name: link for link in robot.links}
+        self.keep = frozenset(keep_links)
+        for name in self.keep:
+            if name not in self.links:
+                raise UnknownNameError("link", name, self.links)
+        children: dict[str, list[Joint]] = {name: [] for name in self.links}
+        for joint in robot.joints:
+            children[joint.parent].append(joint)
+        kind = rows.FREE if floating_base else rows.FIXED
+        self.bodies = [_Body("world", -1, rows.FIXED, np.eye(3), np.zeros(3), AXIS_Z)]
+        if floating_base:
+            self.bodies.append(_Body(root, 0, kind, np.eye(3), np.zeros(3), AXIS_Z))
+        self.placed: dict[str, tuple[int, Array, Array]] = {}
+        self._place_link(root, len(self.bodies) - 1, np.eye(3), np.zeros(3))
+        stack = list(reversed(children[root]))
+        while stack:
+            joint = stack.pop()
+            self._place_joint(joint)
+            stack.extend(reversed(children[joint.child]))
+
+    def _place_joint(self, joint: Joint) -> None:
+        row, R_link, p_link = self.placed[joint.parent]
+        R = R_link @ joint.R
+        p = R_link @ joint.p + p_link
+        if joint.kind == "fixed" and joint.child not in self.keep:
+            self._place_link(joint.child, row, R, p)
+            return
+        for kind, axis, carrier in _elementary(joint):
+            self.bodies.append(_Body(joint.child, row, kind, R, p, axis, joint, carrier))
+            row, R, p = len(self.bodies) - 1, np.eye(3), np.zeros(3)
+        self._place_link(joint.child, row, R, p)
+
+    def _place_link(self, name: str, row: int, R: Array, p: Array) -> None:
+        self.placed[name] = (row, R, p)
+        inertial = self.links[name].inertial
+        if inertial is not None:
+            self.bodies[row].add(inertial, R, p)
+
+
+def _elementary(joint: Joint) -> list[tuple[int, Array, bool]]:
+    """One-dof or free joints that make up `joint`: kind, axis, whether the row is only a massless carrier."""
+    if joint.kind == "planar":
+        plane = turn_to(joint.axis)
+        return [
+            (rows.PRISMATIC, plane[:, 0], True),
+            (rows.PRISMATIC, plane[:, 1], True),
+            (rows.REVOLUTE, joint.axis, False),
+        ]
+    kinds = {"revolute": rows.REVOLUTE, "continuous": rows.REVOLUTE, "prismatic": rows.PRISMATIC}
+    kinds |= {"floating": rows.FREE, "fixed": rows.FIXED}
+    axis = joint.axis if joint.kind in ("revolute", "continuous", "prismatic") else AXIS_Z
+    return [(kinds[joint.kind], axis, False)]
+
+
+def _mimic_law(joint: Joint, joints: Mapping[str, Joint]) -> tuple[str, float, float]:
+    """Independent joint that `joint` follows in the end, and q = ratio * q[it] + offset, through any chain of mimics."""
+    ratio, offset = 1.0, 0.0
+    while joint.mimic is not None:
+        offset += ratio * joint.mimic.offset
+        ratio *= joint.mimic.multiplier
+        joint = joints[joint.mimic.joint]
+    return joint.name, ratio, offset
+
+
+def _find_root(robot: Robot, root: str | None) -> str:
+    names = [link.name for link in robot.links]
+    if root is not None:
+        if root not in names:
+            raise UnknownNameError("link", root, names)
+        return root
+    held = {joint.child for joint in robot.joints}
+    return next(name for name in names if name not in held)
+
+
+def nonphysical_inertia(link: Link) -> str | None:
+    """Say why no rigid body has this link's inertia, or None: principal moments must be >= 0 and obey the triangle."""
+    if link.inertial is None:
+        return None
+    a, b, c = np.linalg.eigvalsh(link.inertial.inertia)
+    margin = 1e-9 * max(abs(a), abs(c)) + 1e-15
+    if link.inertial.mass == 0.0 and c > margin:
+        return f"link '{link.name}' has inertia (principal moments {a:.3g}, {b:.3g}, {c:.3g}) but no mass"
+    if a < -margin:
+        return f"link '{link.name}' has a negative principal moment of inertia ({a:.3g} kg m^2)"
+    if a + b < c - margin:
+        return f"link '{link.name}' breaks the triangle inequality of inertia ({a:.3g} + {b:.3g} < {c:.3g} kg m^2)"
+    return None
+
+
+class _Packed:
+    """Rows for the kernels and the indices of q and qd."""
+
+    def __init__(self, bodies: list[_Body], joints: Mapping[str, Joint]):
+        count = len(bodies)
+        self.topology = np.zeros((count, 6), np.int64)
+        self.parameters = np.zeros((count, rows.PARAMETERS))
+        self.index: dict[str, tuple[int, int]] = {}
+        self.nq = self.nv = 0
+        self.row_body = []
+        for i, body in enumerate(bodies):
+            self._pack(i, body, bodies)
+            if body.carrier:
+                self.topology[i, rows.BODY] = -1
+            else:
+                self.topology[i, rows.BODY] = len(self.row_body)
+                self.row_body.append(i)
+        for i, body in enumerate(bodies):
+            if body.joint is not None and body.joint.mimic is not None:
+                self._follow(i, body.joint, joints)
+
+    def _pack(self, i: int, body: _Body, bodies: list[_Body]) -> None:
+        C = turn_to(body.axis)
+        C_parent = turn_to(bodies[body.parent].axis) if i else np.eye(3)
+        row = self.parameters[i]
+        row[rows.R0 : rows.R0 + 9] = (C_parent.T @ body.R @ C).ravel()
+        row[rows.P0 : rows.P0 + 3] = C_parent.T @ body.p
+        row[rows.MASS] = body.mass
+        row[rows.MOMENT : rows.MOMENT + 3] = C.T @ body.moment
+        row[rows.INERTIA : rows.INERTIA + 6] = (C.T @ body.inertia @ C)[np.triu_indices(3)]
+        row[rows.RATIO] = 1.0
+        row[rows.TURN : rows.TURN + 9] = C.ravel()
+        self.topology[i] = (body.parent, body.kind, self.nq, self.nv, 0, 0)
+        if body.joint is None or body.joint.mimic is None:
+            if body.joint is not None and body.kind != rows.FIXED:
+                self.index.setdefault(body.joint.name, (self.nq, self.nv))
+            self.nq += {rows.FREE: 7, rows.FIXED: 0}.get(body.kind, 1)
+            self.nv += {rows.FREE: 6, rows.FIXED: 0}.get(body.kind, 1)
+
+    def _follow(self, i: int, joint: Joint, joints: Mapping[str, Joint]) -> None:
+        name, ratio, offset = _mimic_law(joint, joints)
+        if name not in self.index:
+            raise ModelError(f"joint '{joint.name}' mimics '{name}', which is outside the chosen root's subtree")
+        self.topology[i, rows.IQ], self.topology[i, rows.IV] = self.index[name]
+        self.topology[i, rows.FOLLOWS] = 1
+        self.parameters[i, rows.RATIO] = ratio
+        self.parameters[i, rows.OFFSET] = offset
+
+
+def _add_rotors(walk: _Walk, rotors: Mapping[str, Rotor], joints: Mapping[str, Joint]) -> dict[str, Array]:
+    """Join the rotors' masses to their parents; return the momentum per joint rate, ratio I_s b, in parent link axes."""
+    momentum = {}
+    for name, rotor in rotors.items():
+        joint = _one_dof(name, joints, "rotor")
+        axis = joint.R @ joint.axis if rotor.axis is None else np.array(rotor.axis, float)
+        length = float(np.linalg.norm(axis))
+        if not (length > 0.0 and math.isfinite(rotor.ratio) and rotor.spin_inertia >= 0.0):
+            raise ModelError(f"the rotor of joint '{name}' needs a non-zero axis, a finite ratio and spin_inertia >= 0")
+        momentum[name] = rotor.ratio * rotor.spin_inertia * axis / length
+        row, R, p = walk.placed[joint.parent]
+        inertia = np.zeros((3, 3)) if rotor.inertia is None else np.array(rotor.inertia, float)
+        walk.bodies[row].add(Inertial(rotor.mass, np.array(rotor.com, float), inertia), R, p)
+    return momentum
+
+
+def _one_dof(name: str, joints: Mapping[str, Joint], what: str) -> Joint:
+    moving = [n for n, j in joints.items() if j.kind in ("revolute", "continuous", "prismatic")]
+    if name not in moving:
+        raise UnknownNameError(f"one-dof joint for {what}", name, moving)
+    return joints[name]
+
+
+def _armatures(
+    armature: Mapping[str, float], rotors: Mapping[str, Rotor], joints: Mapping[str, Joint]
+) -> dict[str, float]:
+    """Reflected inertia per joint, from plain numbers and from rotors (ratio^2 I_s), never both for one joint."""
+    values = {}
+    for name, value in armature.items():
+        _one_dof(name, joints, "armature")
+        if name in rotors:
+            raise ModelError(f"joint '{name}' has both an armature and a rotor: its inertia would count twice")
+        if not (math.isfinite(value) and value >= 0.0):
+            raise ModelError(f"the armature of joint '{name}' must be finite and >= 0, got {value}")
+        values[name] = float(value)
+    for name, rotor in rotors.items():
+        values[name] = rotor.ratio**2 * rotor.spin_inertia
+    return values
+
+
+def build_model(
+    robot: Robot,
+    *,
+    floating_base: bool = False,
+    keep_links: Iterable[str] = (),
+    root: str | None = None,
+    armature: Mapping[str, float] | None = None,
+    rotors: Mapping[str, Rotor] | None = None,
+) -> Model:
+    """Turn a checked description into a Model; arguments as in `load_urdf`.
+
+    Raises
+    ------
+    ModelError, UnknownNameError
+        A rotor or armature for a joint that is not there or has no single axis, an unknown root or kept link.
+    """
+    walk = _Walk(robot, _find_root(robot, root), floating_base, keep_links)
+    joints = {b.joint.name: b.joint for b in walk.bodies if b.joint is not None}
+    momentum = _add_rotors(walk, rotors or {}, joints)
+    armatures = _armatures(armature or {}, rotors or {}, joints)
+    packed = _Packed(walk.bodies, joints)
+    packed.parameters[0, rows.GRAVITY : rows.GRAVITY + 3] = GRAVITY
+    for i, body in enumerate(walk.bodies):
+        if body.joint is None or body.carrier or body.joint.kind in ("fixed", "floating", "planar"):
+            continue
+        packed.parameters[i, rows.ARMATURE] = armatures.get(body.joint.name, 0.0)
+        if body.joint.name in momentum:
+            R_parent = walk.placed[body.joint.parent][1]
+            C_parent = packed.parameters[body.parent, rows.TURN : rows.TURN + 9].reshape(3, 3)
+            packed.parameters[i, rows.ROTOR : rows.ROTOR + 3] = C_parent.T @ R_parent @ momentum[body.joint.name]
+    return _assemble(robot, walk, packed, joints, armatures, floating_base)
+
+
+def _assemble(
+    robot: Robot,
+    walk: _Walk,
+    packed: _Packed,
+    joints: Mapping[str, Joint],
+    armatures: Mapping[str, float],
+    floating_base: bool,
+) -> Model:
+    names = tuple(packed.index)
+    own = [joints[name] for name in names]
+    damping, friction, mimic = _losses(names, joints)
+    body_of_row = {row: body for body, row in enumerate(packed.row_body)}
+    bodies = [walk.bodies[row] for row in packed.row_body]
+    links = [link for link in robot.links if link.name in walk.placed]
+    placed = [walk.placed[link.name] for link in links]
+    moving, com = _mass_and_com(walk.bodies[0], packed)
+    report = Report(
+        mass=moving + walk.bodies[0].mass,
+        com=com,
+        nonphysical=tuple(sentence for link in links if (sentence := nonphysical_inertia(link))),
+        singular=_singular_joints(packed),
+        mimic=mimic,
+        dropped=dict(robot.dropped),
+    )
+    return Model(
+        name=robot.name,
+        nb=len(bodies),
+        nq=packed.nq,
+        nv=packed.nv,
+        parent=_frozen([body_of_row[_carrying(walk.bodies, b)] if b.parent >= 0 else -1 for b in bodies], np.int64),
+        joint_names=names,
+        body_names=tuple(body.name for body in bodies),
+        link_names=tuple(link.name for link in links),
+        mass=moving,
+        gravity=_frozen(GRAVITY),
+        effort_limit=_frozen([joint.effort for joint in own]),
+        velocity_limit=_frozen([joint.velocity for joint in own]),
+        lower=_frozen([joint.lower for joint in own]),
+        upper=_frozen([joint.upper for joint in own]),
+        damping=_frozen(damping),
+        friction=_frozen(friction),
+        armature=_frozen([armatures.get(name, 0.0) for name in names]),
+        report=report,
+        floating_base=floating_base,
+        q_index=_frozen([packed.index[name][0] for name in names], np.int64),
+        v_index=_frozen([packed.index[name][1] for name in names], np.int64),
+        joint_kinds=tuple(joint.kind for joint in own),
+        has_mimic=bool(mimic),
+        link_bodies=_frozen([body_of_row[row] for row, _, _ in placed], np.int64),
+        link_R=_frozen([R for _, R, _ in placed]),
+        link_p=_frozen([p for _, _, p in placed]),
+        shapes=tuple(link.shapes for link in links),
+        robot=robot,
+        topology=_frozen(packed.topology, np.int64),
+        parameters=_frozen(packed.parameters),
+        row_body=_frozen(packed.row_body, np.int64),
+    )
+
+
+def _frozen(values: ArrayLike, kind: type = np.float64) -> NDArray:
+    array = np.array(values, kind, order="C")
+    array.setflags(write=False)
+    return array
+
+
+def _losses(names: tuple[str, ...], joints: Mapping[str, Joint]) -> tuple[list[float], list[float], dict[str, str]]:
+    """Viscous and Coulomb friction per independent joint, mimic joints projected (ratio^2, |ratio|), and the mimic laws."""
+    damping = {name: joints[name].damping for name in names}
+    friction = {name: joints[name].friction for name in names}
+    mimic = {}
+    for joint in joints.values():
+        if joint.mimic is not None:
+            name, ratio, offset = _mimic_law(joint, joints)
+            damping[name] += ratio**2 * joint.damping
+            friction[name] += abs(ratio) * joint.friction
+            mimic[joint.name] = f"{ratio:g} {name}" + (f" {offset:+g}" if offset else "")
+    return list(damping.values()), list(friction.values()), mimic
+
+
+def _carrying(bodies: list[_Body], body: _Body) -> int:
+    """Row of the nearest ancestor that is not a massless carrier."""
+    row = body.parent
+    while bodies[row].carrier:
+        row = bodies[row].parent
+    return row
+
+
+def _neutral(packed: _Packed) -> Array:
+    q = np.zeros(packed.nq)
+    free = packed.topology[:, rows.KIND] == rows.FREE
+    q[packed.topology[free, rows.IQ] + 6] = 1.0
+    return q
+
+
+def _mass_and_com(world: _Body, packed: _Packed) -> tuple[float, Array]:
+    """Mass of the moving bodies; centre of mass (3,) of all links at the neutral configuration."""
+    com = np.zeros(3)
+    mass = float(center_of_mass(packed.topology, packed.parameters, _neutral(packed), com))
+    total = mass + world.mass
+    return mass, _frozen((mass * com + world.moment) / total if total > 0.0 else com)
+
+
+def _singular_joints(packed: _Packed) -> tuple[str, ...]:
+    """Joints whose pivot D_i (A5) vanishes at each of three configurations."""
+    rng = np.random.default_rng(0)
+    H = np.empty((packed.nv, packed.nv))
+    largest = np.zeros(packed.nv)
+    for _ in range(3):
+        q = _neutral(packed) + 0.3 * rng.standard_normal(packed.nq)
+        mass_matrix(packed.topology, packed.parameters, q, H)
+        D = H.diagonal().copy()
+        pivots(H, D)
+        largest = np.maximum(largest, D)
+    ends = [*[iv for _, iv in packed.index.values()], packed.nv]
+    return tuple(
+        name for (name, (_, iv)), end in zip(packed.index.items(), ends[1:], strict=True) if not all(largest[iv:end] > 0.0)
+    )
