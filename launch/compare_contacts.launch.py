@@ -1,0 +1,37 @@
+"""Two robots under the same controller, one on spring-damper and one on impulse contacts, each with its own clock."""
+
+from launch import LaunchDescription
+from launch.actions import GroupAction, OpaqueFunction, SetLaunchConfiguration
+from launch_ros.actions import SetRemap
+
+from robot_dynamics.ros.launching import PLANT, ROBOT, VIEW, declare, given, listed, node, plant, switched, view
+
+LAWS = ("spring_damper", "impulse")
+ARGUMENTS = [name for name in (*ROBOT, *PLANT, *VIEW, "feet", "trot") if name != "contact_model"]
+
+
+def generate_launch_description():
+    """`ros2 launch robot_dynamics compare_contacts.launch.py`: /spring_damper/contacts beside /impulse/contacts."""
+    return LaunchDescription([*declare(*ARGUMENTS), OpaqueFunction(function=start_both)])
+
+
+def start_both(context):
+    outer = given(context, "namespace").strip("/")
+    return [one_robot(f"{outer}/{law}".strip("/"), law) for law in LAWS]
+
+
+def one_robot(namespace, law):
+    settings = {"namespace": namespace, "contact_model": law}
+    return GroupAction(
+        [
+            *(SetLaunchConfiguration(name, value) for name, value in settings.items()),
+            *(SetRemap(f"/{topic}", topic) for topic in ("clock", "tf", "tf_static")),
+            OpaqueFunction(function=start_one),
+        ]
+    )
+
+
+def start_one(context):
+    time = {"use_sim_time": switched(context, "use_sim_time")}
+    overrides = {"trot": switched(context, "trot"), "feet": listed(context, "feet"), **time}
+    return [plant(context), node(context, "controller", overrides), node(context, "monitor", time), *view(context)]

@@ -1,0 +1,22 @@
+"""Beside a real robot: feed-forward efforts from its joint_states, and a monitor of the model error."""
+
+from launch import LaunchDescription
+from launch.actions import OpaqueFunction
+
+from robot_dynamics.ros.launching import FROM_TOPIC, ROBOT, declare, given, listed, node, switched
+
+ARGUMENTS = (*ROBOT, "feet", "controller", "dry_run", "use_sim_time")
+
+
+def generate_launch_description():
+    """`ros2 launch robot_dynamics feedforward.launch.py`, with robot_description from your robot_state_publisher."""
+    return LaunchDescription(
+        [*declare(*ARGUMENTS, urdf_file=FROM_TOPIC, use_sim_time="false"), OpaqueFunction(function=start)]
+    )
+
+
+def start(context):
+    time = {"use_sim_time": switched(context, "use_sim_time")}
+    overrides = {"feet": listed(context, "feet"), "dry_run": switched(context, "dry_run"), **time}
+    commands = [("effort_controller/commands", f"{given(context, 'controller')}/commands")]
+    return [node(context, "feedforward", overrides, remappings=commands), node(context, "monitor", time)]

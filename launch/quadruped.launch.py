@@ -1,0 +1,23 @@
+"""The whole loop in simulation: plant, controller, feedforward and monitor."""
+
+from launch import LaunchDescription
+from launch.actions import OpaqueFunction
+
+from robot_dynamics.ros.launching import PLANT, ROBOT, VIEW, declare, listed, node, plant, switched, view
+
+
+def generate_launch_description():
+    """`ros2 launch robot_dynamics quadruped.launch.py trot:=true`."""
+    return LaunchDescription([*declare(*ROBOT, *PLANT, *VIEW, "feet", "trot"), OpaqueFunction(function=start)])
+
+
+def start(context):
+    time = {"use_sim_time": switched(context, "use_sim_time")}
+    feet = {"feet": listed(context, "feet")}
+    return [
+        plant(context),
+        node(context, "controller", {"trot": switched(context, "trot"), "weight": False, **feet, **time}),
+        node(context, "feedforward", {"dry_run": False, **feet, **time}),
+        node(context, "monitor", time),
+        *view(context),
+    ]

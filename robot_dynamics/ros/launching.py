@@ -1,0 +1,204 @@
+"""What the launch files share: their arguments, where the robot comes from, how a node of this package is started."""
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ament_index_python.packages import get_package_share_directory, get_packages_with_prefixes
+from launch.action import Action
+from launch.actions import DeclareLaunchArgument, LogInfo, Shutdown
+from launch.launch_context import LaunchContext
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.share import share_folder
+
+SHARE = share_folder()
+SWITCH = ["true", "false"]
+FROM_TOPIC = "topic"
+MINI_CHEETAH = str(SHARE / "urdf" / "mini_cheetah.urdf")
+
+ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
+    "namespace": ("", "Namespace of every node.", None),
+    "urdf_file": (MINI_CHEETAH, f"URDF or .xacro file, or '{FROM_TOPIC}': the topic robot_description.", None),
+    "description_package": ("", "Package in whose share folder urdf_file lies; empty: urdf_file is a path.", None),
+    "xacro_args": ("", "Arguments of a .xacro file, as 'name:=value name:=value'.", None),
+    "params_file": ("", "Parameter file read after those in config/.", None),
+    "use_sim_time": ("true", "Whether nodes other than the plant follow /clock.", SWITCH),
+    "log_level": ("info", "Log level of the nodes of this package.", ["debug", "info", "warn", "error", "fatal"]),
+    "rviz": ("false", "Whether to start rviz2.", SWITCH),
+    "rviz_config": (str(SHARE / "rviz" / "quadruped.rviz"), "Configuration of rviz2.", None),
+    "contact_model": (
+        "",
+        "Contact law of the plant; empty: as in the parameter files.",
+        ["", "spring_damper", "impulse"],
+    ),
+    "real_time_factor": (
+        "",
+        "Simulated over wall time, 0: as fast as possible; empty: as in the parameter files.",
+        None,
+    ),
+    "paused": ("false", "Whether the plant starts with a paused clock; ~/pause runs it.", SWITCH),
+    "clearance": (
+        "",
+        "Height of the lowest contact point above the ground at start [m]; empty: as in the parameter files.",
+        None,
+    ),
+    "joints": ("", "Joint order of messages without names, comma separated; empty: order of the URDF.", None),
+    "feet": ("", "Foot links, comma separated; empty: found from the collision geometry.", None),
+    "trot": ("false", "Whether to trot as soon as the robot stands; ~/gait changes it later.", SWITCH),
+    "controller": ("effort_controller", "Controller whose topic <controller>/commands takes the efforts.", None),
+    "dry_run": ("true", "Publish only ~/torque until ~/enable is called.", SWITCH),
+}
+"""Launch argument -> default, description, valid values."""
+
+VIEW = ("use_sim_time", "rviz", "rviz_config")
+ROBOT = ("namespace", "urdf_file", "description_package", "xacro_args", "joints", "params_file", "log_level")
+PLANT = ("contact_model", "real_time_factor", "paused", "clearance")
+
+
+def declare(*names: str, **defaults: str) -> list[DeclareLaunchArgument]:
+    """Declare launch arguments from the table above; `defaults` replace the table's."""
+    declared = []
+    for name in names:
+        default, description, choices = ARGUMENTS[name]
+        declared.append(
+            DeclareLaunchArgument(
+                name, default_value=defaults.get(name, default), description=description, choices=choices
+            )
+        )
+    return declared
+
+
+def given(context: LaunchContext, name: str) -> str:
+    """Value of a launch argument as text."""
+    return LaunchConfiguration(name).perform(context).strip()
+
+
+def switched(context: LaunchContext, name: str) -> bool:
+    """Value of a launch argument that is true or false."""
+    return given(context, name) == "true"
+
+
+def number(context: LaunchContext, name: str) -> float | None:
+    """Value of a launch argument that is a number, or None if it is empty.
+
+    Raises
+    ------
+    RobotDynamicsError
+        It is neither.
+    """
+    text = given(context, name)
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise RobotDynamicsError(f"launch argument '{name}' must be a number, got '{text}'") from None
+
+
+def robot(context: LaunchContext) -> dict[str, Any]:
+    """Parameters that tell a node its robot: a path, the text of a processed xacro, or nothing (the topic robot_description).
+
+    Raises
+    ------
+    RobotDynamicsError
+        The file is missing, or xacro cannot process it.
+    """
+    path = urdf_path(context)
+    if path is None:
+        return {}
+    if path.suffix == ".xacro":
+        return {"robot_description": ParameterValue(description(context, path), value_type=str)}
+    return {"urdf_file": ParameterValue(str(path), value_type=str)}
+
+
+def urdf_path(context: LaunchContext) -> Path | None:
+    """Path of the robot's file, None if its description comes by topic.
+
+    Raises
+    ------
+    RobotDynamicsError
+        There is no such file.
+    """
+    file, package = given(context, "urdf_file"), given(context, "description_package")
+    if file == FROM_TOPIC:
+        return None
+    path = Path(get_package_share_directory(package), file) if package else Path(file).expanduser()
+    if not path.is_file():
+        raise RobotDynamicsError(f"launch argument 'urdf_file': there is no file '{path}'")
+    return path.resolve()
+
+
+def description(context: LaunchContext, path: Path) -> str:
+    """Text of the URDF in `path`, processed by xacro if it is a .xacro file."""
+    if path.suffix != ".xacro":
+        return path.read_text()
+    import xacro
+
+    words = [word.split(":=", 1) for word in shlex.split(given(context, "xacro_args"))]
+    if any(len(word) != 2 for word in words):
+        raise RobotDynamicsError(
+            f"launch argument 'xacro_args' must be 'name:=value ...', got '{given(context, 'xacro_args')}'"
+        )
+    try:
+        return xacro.process_file(str(path), mappings=dict(words)).toxml()
+    except Exception as error:  # xacro raises whatever the evaluated expression raised
+        raise RobotDynamicsError(f"xacro cannot process '{path}': {error}") from error
+
+
+def node(context: LaunchContext, name: str, overrides: Mapping[str, Any], **options: Any) -> Node:
+    """One node of this package: its file in config/, then config/quadruped.yaml, `params_file`, and `overrides` that are not None.
+
+    The launch ends when the node does.
+    """
+    files = [str(SHARE / "config" / f"{name}.yaml"), given(context, "params_file")]
+    joints = {"joints": listed(context, "joints")}
+    values = {key: value for key, value in {**robot(context), **joints, **overrides}.items() if value is not None}
+    return Node(
+        package="robot_dynamics",
+        executable=name,
+        name=name,
+        namespace=given(context, "namespace"),
+        parameters=[*(file for file in files if file), values],
+        ros_arguments=["--log-level", given(context, "log_level")],
+        output="screen",
+        on_exit=Shutdown(reason=f"{name} has ended"),
+        **options,
+    )
+
+
+def listed(context: LaunchContext, name: str) -> list[str] | None:
+    """Value of a launch argument that is a comma separated list, or None if it is empty."""
+    words = [word.strip() for word in given(context, name).split(",") if word.strip()]
+    return words or None
+
+
+def plant(context: LaunchContext, **options: Any) -> Node:
+    """Start the simulated robot; it makes /clock, so it follows none."""
+    overrides = {
+        "contact_model": given(context, "contact_model") or None,
+        "real_time_factor": number(context, "real_time_factor"),
+        "start_paused": switched(context, "paused"),
+        "clearance": number(context, "clearance"),
+    }
+    return node(context, "plant", overrides, **options)
+
+
+def view(context: LaunchContext) -> list[Action]:
+    """robot_state_publisher where it is installed, and rviz2 if it is asked for."""
+    installed, actions = get_packages_with_prefixes(), []
+    time = {"use_sim_time": switched(context, "use_sim_time")}
+    common = {"namespace": given(context, "namespace"), "output": "screen"}
+    path = urdf_path(context)
+    if path is not None and "robot_state_publisher" in installed:
+        text = ParameterValue(description(context, path), value_type=str)
+        kind = {"package": "robot_state_publisher", "executable": "robot_state_publisher"}
+        actions.append(Node(**kind, parameters=[{"robot_description": text}, time], **common))
+    elif path is not None:
+        actions.append(LogInfo(msg="robot_state_publisher is not installed: no link frames on /tf"))
+    if switched(context, "rviz"):
+        arguments = ["-d", given(context, "rviz_config")]
+        actions.append(Node(package="rviz2", executable="rviz2", arguments=arguments, parameters=[time], **common))
+    return actions
