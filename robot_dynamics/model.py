@@ -198,7 +198,7 @@ def _elementary(joint: Joint) -> list[tuple[int, Array, bool]]:
     return [(kinds[joint.kind], axis, False)]
 
 
-def _mimic_law(joint: Joint, joints: Mapping[str, Joint]) -> tuple[str, float, float]:
+def mimic_law(joint: Joint, joints: Mapping[str, Joint]) -> tuple[str, float, float]:
     """Independent joint that `joint` follows in the end, and q = ratio * q[it] + offset, through any chain of mimics."""
     ratio, offset = 1.0, 0.0
     while joint.mimic is not None:
@@ -273,7 +273,7 @@ class _Packed:
             self.nv += {rows.FREE: 6, rows.FIXED: 0}.get(body.kind, 1)
 
     def _follow(self, i: int, joint: Joint, joints: Mapping[str, Joint]) -> None:
-        name, ratio, offset = _mimic_law(joint, joints)
+        name, ratio, offset = mimic_law(joint, joints)
         if name not in self.index:
             raise ModelError(f"joint '{joint.name}' mimics '{name}', which is outside the chosen root's subtree")
         self.topology[i, rows.IQ], self.topology[i, rows.IV] = self.index[name]
@@ -427,7 +427,7 @@ def _losses(names: tuple[str, ...], joints: Mapping[str, Joint]) -> tuple[list[f
     mimic = {}
     for joint in joints.values():
         if joint.mimic is not None:
-            name, ratio, offset = _mimic_law(joint, joints)
+            name, ratio, offset = mimic_law(joint, joints)
             damping[name] += ratio**2 * joint.damping
             friction[name] += abs(ratio) * joint.friction
             mimic[joint.name] = f"{ratio:g} {name}" + (f" {offset:+g}" if offset else "")
