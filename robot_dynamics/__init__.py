@@ -16,6 +16,7 @@ from .errors import RobotDynamicsError
 from .kinematics import (
     Points,
     body_pose,
+    contact_inertia_inverse,
     difference,
     integrate,
     link_pose,
@@ -26,6 +27,7 @@ from .kinematics import (
     point_velocity,
     points,
     random_configuration,
+    test_force_response,
 )
 from .model import Model
 from .urdf import load_urdf
@@ -39,6 +41,7 @@ __all__ = [
     "body_pose",
     "center_of_mass",
     "centroidal_momentum",
+    "contact_inertia_inverse",
     "difference",
     "forward_dynamics",
     "gravity_forces",
@@ -56,4 +59,5 @@ __all__ = [
     "points",
     "potential_energy",
     "random_configuration",
+    "test_force_response",
 ]

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from .checks import checked
 from .description import Array
+from .dynamics import check_regular
 from .errors import ShapeError
-from .kernels import bodies, manifold, rows
+from .kernels import bodies, manifold, propagators, rows
 from .model import Model
 
 
@@ -149,3 +150,38 @@ def point_jacobian(model: Model, points: Points, q: ArrayLike) -> Array:
     row, r = point_rows(model, points)
     bodies.point_jacobians(model.topology, model.parameters, row, r, checked("q", q, (model.nq,)), J)
     return J
+
+
+def contact_inertia_inverse(model: Model, points: Points, q: ArrayLike) -> Array:
+    """Answer how points give way to forces: J H^-1 J^T (3k, 3k) by force propagators (SPEC P5-P8), world axes [1/kg].
+
+    Raises
+    ------
+    SingularModelError
+        A joint has no inertia about its axis.
+    """
+    check_regular(model)
+    out = np.empty((3 * len(points), 3 * len(points)))
+    row, r = point_rows(model, points)
+    q = checked("q", q, (model.nq,))
+    propagators.contact_inertia_inverse(model.topology, model.parameters, row, r, q, model.has_mimic, out)
+    return out
+
+
+def test_force_response(model: Model, points: Points, q: ArrayLike) -> Array:
+    """Answer how the robot reacts to unit forces: rows H^-1 J^T (k, 3, nv), world axes (SPEC P9-P13).
+
+    Raises
+    ------
+    SingularModelError
+        A joint has no inertia about its axis.
+    """
+    check_regular(model)
+    out = np.empty((len(points), 3, model.nv))
+    row, r = point_rows(model, points)
+    q = checked("q", q, (model.nq,))
+    propagators.test_force_response(model.topology, model.parameters, row, r, q, model.has_mimic, out)
+    return out
+
+
+test_force_response.__test__ = False  # type: ignore[attr-defined]  # the name is the field's; pytest must not collect it

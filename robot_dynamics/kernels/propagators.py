@@ -1,0 +1,211 @@
+"""Contact-space inertia and responses by force and acceleration propagators (SPEC 7), and the same for mimic robots.
+
+With the innovations factorisation H^-1 = Psi D^-1 Psi^T (Psi: P9-P11), the row of a unit force at a point is carried to
+z = Psi^T J^T by the force propagators (P5), so that J H^-1 J^T = z^T D^-1 z (P6-P8) and H^-1 J^T = Psi D^-1 z (P12).
+Robots with mimic joints have no such recursion: there z = J^T, D = H and Psi = 1. `L` is H's factor for them and empty
+for all others; every routine below decides by it, so callers need not.
+"""
+
+import numpy as np
+
+from .bodies import point_jacobian, world_poses
+from .dense import factorize, solve
+from .jit import inline, kernel, routine
+from .link import accelerate, joint_acceleration, propagate
+from .rows import (
+    AL,
+    DI,
+    FIXED,
+    FREE,
+    GRAVITY,
+    IV,
+    KIND,
+    PARENT,
+    REVOLUTE,
+    RW,
+    UA,
+    UL,
+    WORKSPACE,
+    A,
+    E,
+    G,
+    P,
+    part3,
+    part3_to,
+    row3,
+    row6,
+    row9,
+    set3,
+)
+from .scalar import ZERO3, apply_blocks, cross, sub, tmul
+from .tree import (
+    aba_accelerations,
+    aba_inward,
+    aba_outward,
+    along,
+    clear_world,
+    crba,
+    rnea_inward,
+    rnea_outward,
+)
+
+NO_WRENCH = np.empty((0, 6))
+
+
+@routine
+def free_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, qdd):
+    """qdd without contacts, leaving in `w` (and `L`) what the other routines need; `added` (nv,) joins H's diagonal.
+
+    Returns -1, or the first dof without inertia.
+    """
+    clear_world(w)
+    g = row3(parameters, 0, GRAVITY)
+    if L.shape[0] == 0:
+        aba_outward(topology, parameters, q, qd, f_ext, w)
+        aba_inward(topology, parameters, qd, tau, added, w)
+        aba_accelerations(topology, g, w, qdd)
+        return -1
+    qdd[:] = 0.0
+    rnea_outward(topology, parameters, q, qd, qdd, g, w)
+    bias = np.empty(qd.shape[0])
+    rnea_inward(topology, parameters, qd, qdd, f_ext, w, bias)
+    crba(topology, parameters, w, L)
+    for k in range(qd.shape[0]):
+        L[k, k] += added[k]
+        qdd[k] = tau[k] - bias[k]
+    failed = factorize(L)
+    if failed < 0:
+        solve(L, qdd)
+    return failed
+
+
+@routine
+def path(topology, parameters, L, w, i, r, d, z):
+    """z (nv,) of a unit force along d (world axes) at the point r of row i (P5); needs `world_poses`."""
+    z[:] = 0.0
+    if L.shape[0] > 0:
+        J = np.empty((3, z.shape[0]))
+        point_jacobian(topology, parameters, w, i, r, J)
+        for k in range(z.shape[0]):
+            z[k] = d[0] * J[0, k] + d[1] * J[1, k] + d[2] * J[2, k]
+        return
+    f = tmul(row9(w, i, RW), d)
+    n = cross(r, f)
+    while i > 0:
+        kind = topology[i, KIND]
+        iv = topology[i, IV]
+        if kind == FREE:
+            part3_to(z, iv, n)
+            part3_to(z, iv + 3, f)
+            return
+        s = along(kind, f, n)
+        if kind != FIXED:
+            z[iv] = s
+        f, n = propagate(row9(w, i, E), row3(w, i, P), row3(w, i, UL), row3(w, i, UA), w[i, DI], s, f, n)
+        i = topology[i, PARENT]
+
+
+@routine
+def over_inertia(topology, L, w, z, y):
+    """y = D^-1 z."""
+    if L.shape[0] > 0:
+        y[:] = z
+        solve(L, y)
+        return
+    for i in range(1, topology.shape[0]):
+        kind = topology[i, KIND]
+        iv = topology[i, IV]
+        if kind == FREE:
+            a, al = apply_blocks(
+                row6(w, i, G), row9(w, i, G + 6), row6(w, i, G + 15), part3(z, iv + 3), part3(z, iv)
+            )
+            part3_to(y, iv, al)
+            part3_to(y, iv + 3, a)
+        elif kind != FIXED:
+            y[iv] = w[i, DI] * z[iv]
+
+
+@routine
+def respond(topology, L, w, y, x):
+    """x = Psi y: the joint accelerations (P3, P12) that belong to y = D^-1 z."""
+    if L.shape[0] > 0:
+        x[:] = y
+        return
+    set3(w, 0, A, ZERO3)
+    set3(w, 0, AL, ZERO3)
+    for i in range(1, topology.shape[0]):
+        j = topology[i, PARENT]
+        kind = topology[i, KIND]
+        iv = topology[i, IV]
+        a, al = accelerate(row9(w, i, E), row3(w, i, P), row3(w, j, A), row3(w, j, AL), ZERO3, ZERO3)
+        if kind == FREE:
+            part3_to(x, iv, sub(part3(y, iv), al))
+            part3_to(x, iv + 3, sub(part3(y, iv + 3), a))
+            al = part3(y, iv)
+            a = part3(y, iv + 3)
+        elif kind != FIXED:
+            qdd = y[iv] + joint_acceleration(row3(w, i, UL), row3(w, i, UA), w[i, DI], 0.0, a, al)
+            x[iv] = qdd
+            if kind == REVOLUTE:
+                al = (al[0], al[1], al[2] + qdd)
+            else:
+                a = (a[0], a[1], a[2] + qdd)
+        set3(w, i, A, a)
+        set3(w, i, AL, al)
+
+
+@inline
+def dot_rows(x, y):
+    """x . y."""
+    s = 0.0
+    for k in range(x.shape[0]):
+        s += x[k] * y[k]
+    return s
+
+
+@kernel
+def contact_inertia_inverse(topology, parameters, point_rows, point_r, q, dense, out):
+    """J H^-1 J^T (3k, 3k) for world axes at points of rows (P7, P8)."""
+    z, y, _, _ = _articulated(topology, parameters, point_rows, point_r, q, dense)
+    for a in range(z.shape[0]):
+        for b in range(a + 1):
+            out[a, b] = dot_rows(z[a], y[b])
+            out[b, a] = out[a, b]
+
+
+@routine
+def _articulated(topology, parameters, point_rows, point_r, q, dense):
+    """z and D^-1 z of the three world axes at every point, and the workspace behind them."""
+    nv = out_size(topology)
+    w = np.empty((topology.shape[0], WORKSPACE))
+    L = np.empty((nv, nv)) if dense else np.empty((0, 0))
+    zero = np.zeros(nv)
+    free_motion_of(topology, parameters, q, zero, zero, NO_WRENCH, zero, L, w, np.empty(nv))
+    world_poses(topology, w)
+    count = point_rows.shape[0]
+    z = np.empty((3 * count, nv))
+    y = np.empty((3 * count, nv))
+    for c in range(count):
+        r = part3(point_r[c], 0)
+        for k, d in enumerate(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))):
+            path(topology, parameters, L, w, point_rows[c], r, d, z[3 * c + k])
+            over_inertia(topology, L, w, z[3 * c + k], y[3 * c + k])
+    return z, y, L, w
+
+
+@inline
+def out_size(topology):
+    """nv of the robot."""
+    n = 0
+    for i in range(1, topology.shape[0]):
+        n = max(n, topology[i, IV] + (6 if topology[i, KIND] == FREE else (0 if topology[i, KIND] == FIXED else 1)))
+    return n
+
+
+@kernel
+def test_force_response(topology, parameters, point_rows, point_r, q, dense, out):
+    """H^-1 J^T as rows out[c, k, :] for a unit force along world axis k at point c (P12, P13)."""
+    _, y, L, w = _articulated(topology, parameters, point_rows, point_r, q, dense)
+    for c in range(point_rows.shape[0]):
+        for k in range(3):
+            respond(topology, L, w, y[3 * c + k], out[c, k])
