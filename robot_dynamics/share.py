@@ -6,7 +6,7 @@ from robot_dynamics.errors import RobotDynamicsError
 
 
 def share_folder() -> Path:
-    """Folder with `config`, `launch`, `rviz` and `urdf`: the source tree, or share/robot_dynamics of the install prefix.
+    """Folder with `config`, `launch`, `rviz` and `urdf`: the source tree, or share/robot_dynamics of the prefix.
 
     Raises
     ------
@@ -18,5 +18,5 @@ def share_folder() -> Path:
         if (folder / "package.xml").is_file():
             return folder
     raise RobotDynamicsError(
-        f"share/robot_dynamics was not found above {source}; install with pip or colcon, not by copying"
+        f"there is no share/robot_dynamics above {source}; install with pip or colcon, not by copying"
     )

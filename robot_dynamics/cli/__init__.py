@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """Build the parser, importing only the module of the subcommand in `arguments`, or all of them for the help page."""
+    """Build the parser, importing only the module of the subcommand in `arguments`, or all of them for --help."""
     parser = argparse.ArgumentParser(prog="robot_dynamics", description="Rigid-body dynamics of a URDF robot.")
     parser.add_argument("--version", action="version", version=f"robot_dynamics {package_version()}")
     subparsers = parser.add_subparsers(dest="command", metavar="command", required=True)

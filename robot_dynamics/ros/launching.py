@@ -18,6 +18,7 @@ from robot_dynamics.share import share_folder
 
 SHARE = share_folder()
 SWITCH = ["true", "false"]
+AS_IN_FILES = "empty: as in the parameter files."
 FROM_TOPIC = "topic"
 MINI_CHEETAH = str(SHARE / "urdf" / "mini_cheetah.urdf")
 
@@ -31,22 +32,10 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "log_level": ("info", "Log level of the nodes of this package.", ["debug", "info", "warn", "error", "fatal"]),
     "rviz": ("false", "Whether to start rviz2.", SWITCH),
     "rviz_config": (str(SHARE / "rviz" / "quadruped.rviz"), "Configuration of rviz2.", None),
-    "contact_model": (
-        "",
-        "Contact law of the plant; empty: as in the parameter files.",
-        ["", "spring_damper", "impulse"],
-    ),
-    "real_time_factor": (
-        "",
-        "Simulated over wall time, 0: as fast as possible; empty: as in the parameter files.",
-        None,
-    ),
+    "contact_model": ("", f"Contact law of the plant; {AS_IN_FILES}", ["", "spring_damper", "impulse"]),
+    "real_time_factor": ("", f"Simulated over wall time, 0: as fast as possible; {AS_IN_FILES}", None),
     "paused": ("false", "Whether the plant starts with a paused clock; ~/pause runs it.", SWITCH),
-    "clearance": (
-        "",
-        "Height of the lowest contact point above the ground at start [m]; empty: as in the parameter files.",
-        None,
-    ),
+    "clearance": ("", f"Height of the lowest contact point above the ground at start [m]; {AS_IN_FILES}", None),
     "joints": ("", "Joint order of messages without names, comma separated; empty: order of the URDF.", None),
     "feet": ("", "Foot links, comma separated; empty: found from the collision geometry.", None),
     "trot": ("false", "Whether to trot as soon as the robot stands; ~/gait changes it later.", SWITCH),
@@ -99,7 +88,7 @@ def number(context: LaunchContext, name: str) -> float | None:
 
 
 def robot(context: LaunchContext) -> dict[str, Any]:
-    """Parameters that tell a node its robot: a path, the text of a processed xacro, or nothing (the topic robot_description).
+    """Parameters that tell a node its robot: a path, the text of a processed xacro, or nothing for the topic.
 
     Raises
     ------
@@ -149,7 +138,7 @@ def description(context: LaunchContext, path: Path) -> str:
 
 
 def node(context: LaunchContext, name: str, overrides: Mapping[str, Any], **options: Any) -> Node:
-    """One node of this package: its file in config/, then config/quadruped.yaml, `params_file`, and `overrides` that are not None.
+    """One node of this package, with its file in config/, then `params_file`, then the `overrides` that are not None.
 
     The launch ends when the node does.
     """
