@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from .checks import checked
 from .description import Array
 from .errors import SingularModelError
-from .kernels import bodies, dense, tree
+from .kernels import batch, bodies, dense, tree, world
 from .model import Model
 
 NO_WRENCH = np.empty((0, 6))
@@ -37,6 +37,24 @@ def inverse_dynamics(
     tau = np.empty(model.nv)
     tree.inverse_dynamics(model.topology, model.parameters, q, qd, qdd, _wrench(model, f_ext), 1.0, tau)
     return tau
+
+
+def inverse_dynamics_world(
+    model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None = None
+) -> tuple[Array, Array]:
+    """Answer the same in absolute coordinates (SPEC R1-R5, D000 4.5-4.9), with what every joint transmits.
+
+    Returns tau (nv,) and wrench (nb, 6): [n, f] that body i receives through its joint, world axes, about the world's
+    origin; row 0 is 0. Rotor torques act between a joint's motor and its parent and are in tau, not in wrench.
+    """
+    q = checked("q", q, (model.nq,))
+    qd = checked("qd", qd, (model.nv,))
+    qdd = checked("qdd", qdd, (model.nv,))
+    tau = np.empty(model.nv)
+    wrench = np.empty((model.nb, 6))
+    f_ext = _wrench(model, f_ext)
+    world.inverse_dynamics_world(model.topology, model.parameters, q, qd, qdd, f_ext, tau, wrench)
+    return tau, wrench
 
 
 def bias_forces(model: Model, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -75,6 +93,30 @@ def forward_dynamics(
     return qdd
 
 
+def _states(model: Model, Q: ArrayLike, QD: ArrayLike, name: str, X: ArrayLike) -> tuple[Array, Array, Array]:
+    Q = checked("Q", Q, (-1, model.nq))
+    return Q, checked("QD", QD, (len(Q), model.nv)), checked(name, X, (len(Q), model.nv))
+
+
+def inverse_dynamics_batch(model: Model, Q: ArrayLike, QD: ArrayLike, QDD: ArrayLike) -> Array:
+    """Return tau (N, nv) of N states at once, rows as in `inverse_dynamics`."""
+    Q, QD, QDD = _states(model, Q, QD, "QDD", QDD)
+    tau = np.empty(QD.shape)
+    batch.inverse_dynamics(model.topology, model.parameters, Q, QD, QDD, tau)
+    return tau
+
+
+def forward_dynamics_batch(model: Model, Q: ArrayLike, QD: ArrayLike, TAU: ArrayLike) -> Array:
+    """Return qdd (N, nv) of N states at once, rows as in `forward_dynamics`. Raises SingularModelError."""
+    Q, QD, TAU = _states(model, Q, QD, "TAU", TAU)
+    check_regular(model)
+    if model.has_mimic:
+        return np.array([forward_dynamics(model, *state) for state in zip(Q, QD, TAU, strict=True)]).reshape(QD.shape)
+    QDD = np.empty(QD.shape)
+    batch.forward_dynamics(model.topology, model.parameters, Q, QD, TAU, QDD)
+    return QDD
+
+
 def check_regular(model: Model) -> None:
     """Raise SingularModelError when a joint carries no inertia, so that forward dynamics has no answer."""
     if model.report.singular:
@@ -90,6 +132,14 @@ def mass_matrix(model: Model, q: ArrayLike) -> Array:
     H = np.empty((model.nv, model.nv))
     tree.mass_matrix(model.topology, model.parameters, checked("q", q, (model.nq,)), H)
     return H
+
+
+def coriolis_matrix(model: Model, q: ArrayLike, qd: ArrayLike) -> Array:
+    """Return C (nv, nv) with C qd = bias - gravity and dH/dt - 2 C skew (Echeandia and Wensing 2021)."""
+    C = np.empty((model.nv, model.nv))
+    q = checked("q", q, (model.nq,))
+    world.coriolis_matrix(model.topology, model.parameters, q, checked("qd", qd, (model.nv,)), C)
+    return C
 
 
 def kinetic_energy(model: Model, q: ArrayLike, qd: ArrayLike) -> float:

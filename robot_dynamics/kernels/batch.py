@@ -1,0 +1,31 @@
+"""Many states of one robot in one call."""
+
+import numpy as np
+
+from .jit import kernel
+from .rows import GRAVITY, WORKSPACE, row3
+from .tree import aba_accelerations, aba_inward, aba_outward, clear_world, rnea_inward, rnea_outward
+
+
+@kernel
+def inverse_dynamics(topology, parameters, Q, QD, QDD, tau):
+    """RNEA of every row of Q, QD, QDD."""
+    w = np.zeros((topology.shape[0], WORKSPACE))
+    none = np.empty((0, 6))
+    for k in range(Q.shape[0]):
+        clear_world(w)
+        rnea_outward(topology, parameters, Q[k], QD[k], QDD[k], row3(parameters, 0, GRAVITY), w)
+        rnea_inward(topology, parameters, QD[k], QDD[k], none, w, tau[k])
+
+
+@kernel
+def forward_dynamics(topology, parameters, Q, QD, tau, QDD):
+    """ABA of every row of Q, QD, tau. Not for models with mimic joints."""
+    w = np.empty((topology.shape[0], WORKSPACE))
+    none = np.empty((0, 6))
+    added = np.zeros(QD.shape[1])
+    for k in range(Q.shape[0]):
+        clear_world(w)
+        aba_outward(topology, parameters, Q[k], QD[k], none, w)
+        aba_inward(topology, parameters, QD[k], tau[k], added, w)
+        aba_accelerations(topology, row3(parameters, 0, GRAVITY), w, QDD[k])
