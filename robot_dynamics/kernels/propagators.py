@@ -90,7 +90,12 @@ def path(topology, parameters, L, w, i, r, d, z):
             z[k] = d[0] * J[0, k] + d[1] * J[1, k] + d[2] * J[2, k]
         return
     f = tmul(row9(w, i, RW), d)
-    n = cross(r, f)
+    carry(topology, w, i, f, cross(r, f), z)
+
+
+@routine
+def carry(topology, w, i, f, n, z):
+    """Add to z what a force (f, n) arriving at row i does to it and to every row on its way to the root (P5)."""
     while i > 0:
         kind = topology[i, KIND]
         iv = topology[i, IV]
@@ -103,6 +108,18 @@ def path(topology, parameters, L, w, i, r, d, z):
             z[iv] = s
         f, n = propagate(row9(w, i, E), row3(w, i, P), row3(w, i, UL), row3(w, i, UA), w[i, DI], s, f, n)
         i = topology[i, PARENT]
+
+
+@routine
+def joint_path(topology, L, w, i, z):
+    """z (nv,) of a unit effort of the one-dof joint of row i (P10)."""
+    z[:] = 0.0
+    z[topology[i, IV]] = 1.0
+    if L.shape[0] == 0:
+        f, n = propagate(
+            row9(w, i, E), row3(w, i, P), row3(w, i, UL), row3(w, i, UA), w[i, DI], 1.0, ZERO3, ZERO3
+        )
+        carry(topology, w, topology[i, PARENT], f, n, z)
 
 
 @routine
