@@ -1,0 +1,1 @@
+"""What the nodes decide, without ROS: guards, gaits, feed-forward torques, monitors."""

@@ -1,0 +1,167 @@
+"""What the joints of the plant are told in each tick: hold, follow, or what a silent commander leads to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ParameterError
+from .guard import InputGuard
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """tau = kp (q - position) + kd (qd - velocity) + effort, with kp and kd per joint; each array is (n,)."""
+
+    position: Array
+    velocity: Array
+    kp: Array
+    kd: Array
+    effort: Array
+
+
+class Actuation:
+    """Turns two command streams, targets and efforts, into one `Drive` per tick.
+
+    `state` is one of holding (no command yet), following, timed out, stopped.
+    """
+
+    def __init__(
+        self,
+        joints: Sequence[str],
+        kp: ArrayLike,
+        kd: ArrayLike,
+        *,
+        timeout: float,
+        action: str,
+        limit: ArrayLike = np.inf,
+        order: Sequence[str] = (),
+    ):
+        """Start holding.
+
+        Parameters
+        ----------
+        joints : names, in the order of every array here.
+        kp, kd : gains of targets and hold, one or per joint.
+        timeout : age [s] at which a command is too old; 0 means never.
+        action : hold, zero, damp or pause, what an old command leads to.
+        limit : largest commanded effort, one or per joint.
+        order : joints in the order of efforts without names; `joints` if empty.
+        """
+        n = len(joints)
+        self.joints = tuple(joints)
+        self._order = np.array([self.joints.index(name) for name in order or joints], dtype=np.intp)
+        self.kp, self.kd = spread(kp, n, "kp"), spread(kd, n, "kd")
+        self.limit = spread(limit, n, "limit")
+        self.action = action
+        self.targets = InputGuard(joints, timeout)
+        self.efforts = InputGuard(joints, timeout)
+        self.reset(np.zeros(n))
+
+    def reset(self, q: Array) -> None:
+        """Forget every command and hold the joint positions `q` (n,)."""
+        n = len(self.joints)
+        self.targets.forget()
+        self.efforts.forget()
+        self.state = "holding"
+        self.stopped = False
+        self._held = q.copy()
+        self._zero = np.zeros(n)
+        self._target = Drive(q.copy(), np.zeros(n), self.kp, self.kd, np.zeros(n))
+        self._effort = np.zeros(n)
+
+    def set_target(
+        self, names: Sequence[str], position: Array, velocity: Array, effort: Array, stamp: float, now: float
+    ) -> bool:
+        """Take positions, velocities and efforts by joint name; what is left out is not controlled.
+
+        Returns whether the message was used; otherwise `targets.problem` says why not.
+        """
+        where = self.targets.accept_named(names, (position, velocity, effort), stamp, now)
+        if where is None:
+            return False
+        new = Drive(
+            self._held.copy(),
+            np.zeros_like(self.kp),
+            np.zeros_like(self.kp),
+            np.zeros_like(self.kp),
+            np.zeros_like(self.kp),
+        )
+        if len(position):
+            new.position[where], new.kp[where], new.kd[where] = position, self.kp[where], self.kd[where]
+        if len(velocity):
+            new.velocity[where], new.kd[where] = velocity, self.kd[where]
+        if len(effort):
+            new.effort[where] = effort
+        self._target = new
+        return True
+
+    def set_effort(self, effort: Array, now: float) -> bool:
+        """Take one effort per joint in the order given at the start; returns whether they were used."""
+        if not self.efforts.accept_ordered(effort, now):
+            return False
+        self._effort = np.empty(len(effort))
+        self._effort[self._order] = effort
+        return True
+
+    def stop(self, on: bool) -> None:
+        """Latch the emergency stop (damped joints, no command obeyed) or release it."""
+        self.stopped = on
+        self.targets.forget()
+        self.efforts.forget()
+
+    def drive(self, now: float, q: Array) -> Drive:
+        """Answer what to do in this tick, given the time [s] and the joint positions (n,)."""
+        self.targets.tick(now)
+        self.efforts.tick(now)
+        fresh_target = not self.targets.stale(now)
+        fresh_effort = not self.efforts.stale(now)
+        state = self._next(fresh_target, fresh_effort)
+        if state not in (self.state, "following"):
+            self._held = q.copy()
+        self.state = state
+        if state == "following":
+            target = self._target if fresh_target else self._free()
+            effort = target.effort + (self._effort if fresh_effort else 0.0)
+            return self._clamped(target, effort)
+        return self._safe()
+
+    @property
+    def pausing(self) -> bool:
+        """Whether the timeout action asks the simulation to pause."""
+        return self.state == "timed out" and self.action == "pause"
+
+    def _next(self, fresh_target: bool, fresh_effort: bool) -> str:
+        if self.stopped:
+            return "stopped"
+        target_given = self.targets.receipt is not None
+        if not target_given and self.efforts.receipt is None:
+            return "timed out" if self.state == "timed out" else "holding"
+        if (target_given and not fresh_target) or (not target_given and not fresh_effort):
+            return "timed out"
+        return "following"
+
+    def _safe(self) -> Drive:
+        if self.state == "stopped" or (self.state == "timed out" and self.action == "damp"):
+            return Drive(self._held, self._zero, self._zero, self.kd, self._zero)
+        if self.state == "timed out" and self.action == "zero":
+            return self._free()
+        return Drive(self._held, self._zero, self.kp, self.kd, self._zero)
+
+    def _free(self) -> Drive:
+        return Drive(self._held, self._zero, self._zero, self._zero, self._zero)
+
+    def _clamped(self, target: Drive, effort: Array) -> Drive:
+        effort = np.clip(effort, -self.limit, self.limit)
+        return Drive(target.position, target.velocity, target.kp, target.kd, effort)
+
+
+def spread(values: ArrayLike, n: int, name: str) -> Array:
+    """One value for all joints or one per joint, as (n,)."""
+    array = np.atleast_1d(np.asarray(values, dtype=float))
+    if array.shape not in ((1,), (n,)):
+        raise ParameterError(f"'{name}' must have 1 or {n} values, got {array.size}")
+    return np.array(np.broadcast_to(array, (n,)))

@@ -1,0 +1,224 @@
+"""What may pass between a topic and a motor: input checks with counts, watchdog times, effort limits.
+
+Neither ROS nor a clock of its own: times are seconds of one clock that the caller reads; the guards notice when that
+clock jumps back.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ParameterError, ShapeError
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+LENGTH = "wrong length"
+NOT_FINITE = "not finite"
+UNKNOWN = "unknown joint"
+DUPLICATE = "duplicate joint"
+STALE = "stale stamp"
+FUTURE = "stamp from the future"
+OLDER = "older than the last"
+CLOCK = "clock jumped back"
+
+
+class InputGuard:
+    """Accepts or refuses the messages of one input and remembers when the last good one came.
+
+    `counts` holds the number of refusals per cause, `problem` the sentence of the last one, `accepted` the number of
+    good messages, `receipt` and `stamp` the times of the last good one [s] (None before the first).
+    """
+
+    def __init__(self, joints: Sequence[str], max_age: float, ahead: float = 0.05):
+        """Take messages for `joints` no older than `max_age` [s] (0: any age) and no more than `ahead` [s] early."""
+        self.joints = tuple(joints)
+        self.max_age, self.ahead = max_age, ahead
+        self.counts: Counter[str] = Counter()
+        self.problem = ""
+        self.accepted = 0
+        self._index = {name: i for i, name in enumerate(self.joints)}
+        self._maps: dict[tuple[str, ...], Indices] = {}
+        self._now = -np.inf
+        self.forget()
+
+    def forget(self) -> None:
+        """Start again as if nothing had been received; counts stay."""
+        self.receipt: float | None = None
+        self.stamp: float | None = None
+
+    def tick(self, now: float) -> bool:
+        """Notice the time; True if the clock jumped back, which makes the past worthless."""
+        jumped = now < self._now
+        if jumped:
+            self._count(CLOCK, f"time went from {self._now:.3f} back to {now:.3f} s: the past is forgotten")
+            self.forget()
+        self._now = now
+        return jumped
+
+    def age(self, now: float) -> float:
+        """Time since the last good message [s]: by its stamp if it had one, else by receipt; inf before the first."""
+        if self.receipt is None:
+            return np.inf
+        return now - (self.receipt if self.stamp is None else min(self.stamp, self.receipt))
+
+    def stale(self, now: float) -> bool:
+        """Whether the last good message is older than `max_age`, or none has come."""
+        return self.age(now) > self.max_age if self.max_age else self.receipt is None
+
+    def accept_named(self, names: Sequence[str], columns: Sequence[Array], stamp: float, now: float) -> Indices | None:
+        """Check arrays given by joint name.
+
+        Parameters
+        ----------
+        names : joints of the entries, in any order.
+        columns : arrays of len(names), or empty where the message leaves a quantity out.
+        stamp, now : [s], stamp 0 means none.
+
+        Returns
+        -------
+        Index into `joints` of every entry, or None if the message must not be used.
+        """
+        where = self._order(names)
+        if where is None or not self._arrays(columns, len(names)) or not self._time(stamp, now):
+            return None
+        return where
+
+    def accept_ordered(self, values: Array, now: float) -> bool:
+        """Check one array without names and stamp, in the order of `joints`."""
+        return self._arrays((values,), len(self.joints), empty=False) and self._time(0.0, now)
+
+    def _order(self, names: Sequence[str]) -> Indices | None:
+        key = tuple(names)
+        if key in self._maps:
+            return self._maps[key]
+        unknown = [name for name in key if name not in self._index]
+        if unknown:
+            return self._refuse(UNKNOWN, f"'{unknown[0]}' is not a joint; valid names: {', '.join(self.joints)}")
+        if len(set(key)) < len(key):
+            return self._refuse(DUPLICATE, f"'{next(n for n in key if key.count(n) > 1)}' is named twice")
+        if not key:
+            return self._refuse(LENGTH, "no joint names given")
+        if len(self._maps) < 16:
+            self._maps[key] = np.array([self._index[name] for name in key], dtype=np.intp)
+            return self._maps[key]
+        return np.array([self._index[name] for name in key], dtype=np.intp)
+
+    def _arrays(self, columns: Sequence[Array], length: int, empty: bool = True) -> bool:
+        for column in columns:
+            if len(column) != length and not (empty and len(column) == 0):
+                self._refuse(LENGTH, f"expected {length} values, got {len(column)}")
+                return False
+            if not np.isfinite(column).all():
+                self._refuse(NOT_FINITE, f"value {int(np.argmin(np.isfinite(column)))} is not finite")
+                return False
+        return True
+
+    def _time(self, stamp: float, now: float) -> bool:
+        self.tick(now)
+        if stamp:
+            if self.max_age and now - stamp > self.max_age:
+                self._refuse(
+                    STALE,
+                    f"stamp {stamp:.3f} s is {now - stamp:.3g} s old at {now:.3f} s; is use_sim_time the same everywhere?",
+                )
+                return False
+            if stamp - now > self.ahead:
+                self._refuse(
+                    FUTURE, f"stamp {stamp:.3f} s is ahead of {now:.3f} s; is use_sim_time the same everywhere?"
+                )
+                return False
+            if self.stamp is not None and stamp < self.stamp:
+                self._refuse(OLDER, f"stamp {stamp:.4f} s follows {self.stamp:.4f} s; are there two publishers?")
+                return False
+        self.stamp = stamp or None
+        self.receipt = now
+        self.accepted += 1
+        return True
+
+    def _refuse(self, cause: str, problem: str) -> None:
+        self._count(cause, f"refused: {problem}")
+
+    def _count(self, cause: str, problem: str) -> None:
+        self.counts[cause] += 1
+        self.problem = problem
+
+
+class EffortLimiter:
+    """The last check before a motor: gain ramp, tapers, clamp, rate limit, latched emergency stop.
+
+    `gain` is the present factor 0..1; `stopped` latches until `release`.
+    """
+
+    def __init__(
+        self,
+        limit: ArrayLike,
+        *,
+        rate: float = 0.0,
+        ramp_time: float = 0.0,
+        velocity_limit: ArrayLike = np.inf,
+        velocity_taper: float = 1.0,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+        position_taper: float = 0.0,
+    ):
+        """Set limits (n,), the rate [N m/s] (0: none), the ramp [s], and where efforts into a limit fade (`_taper`)."""
+        self.limit = np.atleast_1d(np.asarray(limit, dtype=float))
+        if np.isnan(self.limit).any() or (self.limit < 0).any():
+            raise ParameterError(f"effort limits must be 0 or more, got {self.limit}")
+        shape = self.limit.shape
+        self.velocity_limit = np.broadcast_to(np.asarray(velocity_limit, dtype=float), shape)
+        self.lower = np.broadcast_to(np.asarray(lower, dtype=float), shape)
+        self.upper = np.broadcast_to(np.asarray(upper, dtype=float), shape)
+        self.rate, self.ramp_time = rate, ramp_time
+        self.velocity_taper, self.position_taper = velocity_taper, position_taper
+        self.enabled, self.stopped, self.gain = False, False, 0.0
+        self.clamped = 0
+        self.last = np.zeros(shape)
+
+    def enable(self, on: bool) -> None:
+        """Start the ramp from 0, or go back to zero effort at once."""
+        self.enabled, self.gain = on, 0.0
+
+    def stop(self, on: bool) -> None:
+        """Latch the emergency stop, or release it; a released limiter still has to be enabled again."""
+        self.stopped = on
+        if on:
+            self.enable(False)
+            self.last[:] = 0.0
+
+    def apply(self, tau: Array, dt: float, q: Array | None = None, qd: Array | None = None) -> Array:
+        """Return the efforts (n,) that may go out now, given the wanted ones, the time since the last call, the state.
+
+        Raises
+        ------
+        ShapeError
+            `tau` has another length or is not finite.
+        """
+        if tau.shape != self.limit.shape or not np.isfinite(tau).all():
+            raise ShapeError(f"efforts must be {self.limit.size} finite values, got {tau!r}")
+        if self.stopped or not self.enabled:
+            self.last = np.zeros_like(tau)
+            return self.last
+        self.gain = min(1.0, self.gain + dt / self.ramp_time) if self.ramp_time > 0 else 1.0
+        wanted = self.gain * tau
+        if q is not None and qd is not None:
+            wanted = self._taper(wanted, q, qd)
+        out = np.clip(wanted, -self.limit, self.limit)
+        self.clamped += int((out != wanted).any())
+        if self.rate > 0:
+            out = np.clip(out, self.last - self.rate * dt, self.last + self.rate * dt)
+        self.last = out
+        return out
+
+    def _taper(self, tau: Array, q: Array, qd: Array) -> Array:
+        """Fade efforts that drive a joint over its velocity limit or into its stop."""
+        start = self.velocity_taper * self.velocity_limit
+        with np.errstate(invalid="ignore", divide="ignore"):
+            fast = np.clip((self.velocity_limit - np.abs(qd)) / (self.velocity_limit - start), 0.0, 1.0)
+            room = np.where(tau > 0, self.upper - q, q - self.lower)
+            near = np.clip(room / self.position_taper, 0.0, 1.0)
+        fast = np.where((np.abs(qd) > start) & (tau * qd > 0), np.nan_to_num(fast), 1.0)
+        return tau * fast * (near if self.position_taper > 0 else 1.0)

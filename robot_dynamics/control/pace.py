@@ -1,0 +1,46 @@
+"""Ticks on absolute deadlines, and figures about how well they were met."""
+
+import time
+from collections import deque
+
+LATE = 1e-3
+"""A tick this late [s] counts as late."""
+LOST = 0.1
+"""Behind by more than this [s], the deadlines start anew."""
+
+
+class Pace:
+    """Waits for the next deadline; `factor` is simulated over wall time, 0 as fast as possible."""
+
+    def __init__(self, period: float, factor: float = 1.0):
+        """Set the simulated period [s] of a tick."""
+        self.period, self.factor = period, factor
+        self.ticks, self.late = 0, 0
+        self._recent: deque[float] = deque(maxlen=1000)
+        self.restart()
+
+    def restart(self) -> None:
+        """Let the next deadline be one period from now."""
+        self._deadline = time.monotonic()
+        self._recent.clear()
+
+    def wait(self) -> None:
+        """Sleep until the end of this tick's period."""
+        now = time.monotonic()
+        if self.factor > 0:
+            self._deadline += self.period / self.factor
+            if self._deadline > now:
+                time.sleep(self._deadline - now)
+                now = time.monotonic()
+            if now - self._deadline > LOST:
+                self._deadline = now
+            self.late += now - self._deadline > LATE
+        self.ticks += 1
+        self._recent.append(now)
+
+    def figures(self) -> dict[str, object]:
+        """Return counts, and the real-time factor and rate over the last thousand ticks."""
+        recent = list(self._recent)
+        span = recent[-1] - recent[0] if len(recent) > 1 else 0.0
+        rate = (len(recent) - 1) / span if span > 0 else 0.0
+        return {"ticks": self.ticks, "late ticks": self.late, "rate [Hz]": rate, "real-time factor": rate * self.period}

@@ -1,0 +1,76 @@
+"""The desired joint motion as a function of time, with the spline conventions of ROS trajectories."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ShapeError, UnknownNameError
+
+Array = NDArray[np.float64]
+
+
+class Trajectory:
+    """Joint motion through points: linear through positions, cubic with velocities, quintic with accelerations.
+
+    Before the first point and after the last one it stands still at that point.
+    """
+
+    def __init__(
+        self,
+        joints: Sequence[str],
+        names: Sequence[str],
+        times: Array,
+        q: Array,
+        qd: Array | None,
+        qdd: Array | None,
+        hold: Array,
+    ):
+        """Take strictly rising times (m,) [s] and positions, velocities, accelerations (m, k) of the k joints named.
+
+        `hold` (n,) gives the position of joints that are not named.
+
+        Raises
+        ------
+        UnknownNameError, ShapeError
+            Unknown joint; no points, unequal lengths, falling times, values that are not finite.
+        """
+        for name in names:
+            if name not in joints:
+                raise UnknownNameError("joint", name, joints)
+        shape = (len(times), len(names))
+        given = [x for x in (q, qd, qdd) if x is not None]
+        if not len(times) or len(set(names)) != len(names) or any(x.shape != shape for x in given):
+            raise ShapeError(f"a trajectory needs points with {shape[1]} values each for joints named once")
+        if not all(np.isfinite(x).all() for x in (times, *given)) or (np.diff(times) <= 0).any():
+            raise ShapeError("a trajectory needs finite values and strictly rising times")
+        self.where = np.array([list(joints).index(name) for name in names], dtype=np.intp)
+        self.times, self.q, self.hold = times, q, hold.copy()
+        self.qd, self.qdd = (qd, qdd if qd is not None else None)
+
+    def at(self, t: float) -> tuple[Array, Array, Array]:
+        """Position, velocity, acceleration (n,) at time t [s] from the start."""
+        out = np.stack([self.hold, np.zeros_like(self.hold), np.zeros_like(self.hold)])
+        if t <= self.times[0] or t >= self.times[-1]:
+            out[0, self.where] = self.q[0 if t <= self.times[0] else -1]
+        else:
+            i = int(np.searchsorted(self.times, t, side="right")) - 1
+            out[:, self.where] = self._segment(i, t - self.times[i])
+        return out[0], out[1], out[2]
+
+    def _segment(self, i: int, t: float) -> Array:
+        """(3, k) on segment i, t seconds in: the polynomial that meets what both ends give."""
+        T = self.times[i + 1] - self.times[i]
+        order = 1 + (self.qd is not None) + (self.qdd is not None)
+        ends = [x[i : i + 2] for x in (self.q, self.qd, self.qdd)[:order] if x is not None]
+        A = np.array([_powers(2 * order, s, d) for s in (0.0, T) for d in range(order)])
+        coefficients = np.linalg.solve(A, np.array([e[side] for side in (0, 1) for e in ends]))
+        return np.array([_powers(2 * order, t, d) @ coefficients for d in range(3)])
+
+
+def _powers(n: int, t: float, derivative: int) -> Array:
+    """Row with the derivative of (1, t, t^2, ...) at t."""
+    row = np.zeros(n)
+    for k in range(derivative, n):
+        row[k] = np.prod(np.arange(k - derivative + 1, k + 1)) * t ** (k - derivative)
+    return row

@@ -1,0 +1,163 @@
+"""The plant under commands: holds until told, obeys, pauses, steps, resets; all of the node but the messages."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..contact.points import contact_points
+from ..errors import DivergedError, ModelError
+from ..kinematics import Points, neutral, point_position, points
+from ..model import Model
+from ..plant import Plant
+from .actuation import Actuation, spread
+from .gait import joint_gains
+from .limbs import crouch, find_legs, find_stance
+
+Array = NDArray[np.float64]
+
+EPOCH = 1.0
+"""Simulated time at the start [s]: several ROS nodes take 0 for "no time yet"."""
+
+
+class Simulation:
+    """A plant with actuators, in ticks of one command period.
+
+    `time` [s] starts at EPOCH and never falls, also at a reset; `problem` says why the simulation stopped by itself.
+    """
+
+    def __init__(self, plant: Plant, actuation: Actuation, home: Array, period: float):
+        """Put the plant at `home` (nq,); one tick lasts `period` [s]."""
+        self.plant, self.actuation, self.home, self.period = plant, actuation, home, period
+        self.paused = False
+        self.steps = 0
+        self.problem = ""
+        self._offset = EPOCH
+        self.reset()
+        self._offset = EPOCH - plant.time
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self._offset + self.plant.time
+
+    @property
+    def joints(self) -> Array:
+        """Joint positions (n,)."""
+        return self.plant.q[self.plant.model.q_index]
+
+    def reset(self) -> None:
+        """Put the robot back to where it started, holding; time goes on."""
+        self.place(self.home, np.zeros(self.plant.model.nv))
+        self.actuation.reset(self.joints)
+        self.problem = ""
+
+    def place(self, q: Array, qd: Array) -> None:
+        """Put the robot into a state (nq,), (nv,); time goes on."""
+        now = self.time
+        self.plant.reset(q, qd)
+        self._offset = now - self.plant.time
+
+    def place_base(self, pose: Array) -> None:
+        """Put the base to a pose (7,) = [x y z, qx qy qz qw], at rest, with the joints where they are.
+
+        Raises
+        ------
+        ModelError
+            The robot has a fixed base.
+        """
+        model = self.plant.model
+        if not model.floating_base:
+            raise ModelError(f"'{model.name}' has a fixed base and cannot be placed")
+        q = self.plant.q
+        q[:3], q[3:7] = pose[:3], pose[3:] / np.linalg.norm(pose[3:])
+        self.place(q, np.zeros(model.nv))
+
+    def tick(self) -> bool:
+        """Go on by one period if not paused; returns whether time went on."""
+        if self.paused and not self.steps:
+            return False
+        self.steps = max(self.steps - 1, 0)
+        drive = self.actuation.drive(self.time, self.joints)
+        if self.actuation.pausing:
+            self.paused, self.problem = True, "paused: no command"
+            return False
+        self.plant.track(drive.position, drive.velocity, drive.kp, drive.kd, drive.effort)
+        try:
+            self.plant.advance(self.period)
+        except DivergedError as problem:
+            self.paused, self.problem = True, str(problem)
+            return False
+        return True
+
+
+def chosen_points(model: Model, links: Sequence[str]) -> Points:
+    """Return the contact points of `links` (all links if empty); a link without geometry touches with its origin.
+
+    Raises
+    ------
+    ModelError
+        A floating robot with nothing to stand on.
+    """
+    found = contact_points(model)
+    if links:
+        for link in links:
+            model.link_index(link)
+        bare = points(model, {link: [(0.0, 0.0, 0.0)] for link in links if link not in found.link})
+        keep = np.array([link in links for link in found.link], dtype=bool)
+        found = Points(
+            np.concatenate([found.body[keep], bare.body]),
+            np.concatenate([found.position[keep], bare.position]),
+            tuple(link for link in found.link if link in links) + bare.link,
+            np.concatenate([found.radius[keep], bare.radius]),
+        )
+    if model.floating_base and not len(found):
+        raise ModelError(
+            f"'{model.name}' has no collision geometry to stand on, so no feet; "
+            f"name links in the parameter 'contact_links'; valid names: {', '.join(model.link_names)}"
+        )
+    return found
+
+
+def home_pose(model: Model, pose: str, positions: dict[str, float], feet: Points, height: float) -> Array:
+    """Answer where the robot starts.
+
+    Parameters
+    ----------
+    pose : crouch, stance or neutral; robots without four legs take neutral.
+    positions : joint positions [rad or m] that replace those of the pose.
+    feet : contact points; the lowest comes to `height` [m].
+    """
+    joints = np.clip(np.zeros(len(model.joint_names)), model.lower, model.upper)
+    if pose != "neutral" and model.floating_base:
+        try:
+            legs = find_legs(model)
+            stance = find_stance(legs)
+            joints = stance.joints if pose == "stance" else crouch(legs, stance)
+        except ModelError:
+            pass
+    for name, value in positions.items():
+        joints[model.joint_index(name)] = value
+    q = neutral(model)
+    q[model.q_index] = joints
+    if model.floating_base:
+        q[2] = height - (point_position(model, feet, q)[:, 2] - feet.radius).min()
+    return q
+
+
+def gains(model: Model, kp: Sequence[float], kd: Sequence[float]) -> tuple[Array, Array]:
+    """Gains (n,), (n,) as given, one or per joint; 0 stands for those that fit the robot's weight and size."""
+    n = len(model.joint_names)
+    own_kp, own_kd = joint_gains(model, leg_reach(model))
+    given = spread(kp, n, "kp")
+    stiff = np.where(given > 0, given, own_kp)
+    given = spread(kd, n, "kd")
+    return stiff, np.where(given > 0, given, stiff * own_kd / own_kp)
+
+
+def leg_reach(model: Model) -> float:
+    """Reach of the legs [m]; half a metre for robots without four legs."""
+    try:
+        return find_stance(find_legs(model)).reach
+    except ModelError:
+        return 0.5

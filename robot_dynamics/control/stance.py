@@ -1,0 +1,84 @@
+"""The base wrench shared among the standing feet: a small quadratic program inside the friction cones."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError, ShapeError
+
+try:
+    import daqp
+except ImportError:  # the extra [qp] is not installed
+    daqp = None
+
+Array = NDArray[np.float64]
+
+WEIGHT = 1e-4
+"""Weight of the force norm against the base wrench in the cost."""
+EDGES = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+
+
+class FootForces:
+    """min |A f - w|^2 + WEIGHT |f|^2 over f in the friction pyramid inside each foot's cone, f_z >= 0.
+
+    `flag` is daqp's exit flag of the last solution (positive: solved), `residual` the base wrench left over (6,).
+    """
+
+    def __init__(self, feet: int, friction: float):
+        """Prepare for a number of feet and a friction coefficient; raises ParameterError without daqp."""
+        if daqp is None:
+            raise ParameterError("sharing the weight among the feet needs daqp: pip install robot_dynamics[qp]")
+        self.feet, self.friction = feet, friction
+        self.flag = 0
+        self.residual = np.zeros(6)
+
+    def solve(self, base_jacobian: Array, wrench: Array, stance: NDArray[np.bool_]) -> Array:
+        """Answer which ground forces (feet, 3), world axes, carry `wrench`.
+
+        Parameters
+        ----------
+        base_jacobian : (feet, 3, 6) foot velocity per base twist.
+        wrench : (6,) [n, f] that the base needs, base axes.
+        stance : (feet,) which feet may push.
+
+        Raises
+        ------
+        ShapeError
+            A wrong shape.
+        """
+        if base_jacobian.shape != (self.feet, 3, 6) or wrench.shape != (6,) or stance.shape != (self.feet,):
+            raise ShapeError(f"expected ({self.feet}, 3, 6), (6,) and ({self.feet},)")
+        forces = np.zeros((self.feet, 3))
+        standing = np.flatnonzero(stance)
+        if standing.size:
+            A = base_jacobian[standing].reshape(-1, 6).T
+            scale = np.array([10.0, 10.0, 10.0, 1.0, 1.0, 1.0])
+            forces[standing] = self._program(scale[:, None] * A, scale * wrench).reshape(-1, 3)
+        self.residual = wrench - np.einsum("kiv,ki->v", base_jacobian, forces)
+        return forces
+
+    def _program(self, A: Array, w: Array) -> Array:
+        n = A.shape[1]
+        H = A.T @ A + WEIGHT * np.eye(n)
+        rows = pyramid(n // 3, self.friction)
+        x, self.flag = solve_program(H, -A.T @ w, rows, np.zeros(len(rows)))
+        return np.zeros(n) if x is None else x
+
+
+def pyramid(feet: int, friction: float) -> Array:
+    """Rows (4 feet, 3 feet) with rows f <= 0: a pyramid inside each cone; f_z >= 0 follows from opposite rows."""
+    one = np.column_stack([EDGES, np.full(4, -friction / np.sqrt(2.0))])
+    return np.kron(np.eye(feet), one)
+
+
+def solve_program(H: Array, f: Array, A: Array, upper: Array) -> tuple[Array | None, int]:
+    """Minimise x^T H x / 2 + f^T x under A x <= upper; returns x (None if there is no solution) and daqp's exit flag.
+
+    daqp checks neither lengths nor finite values (it would read out of bounds), so this does.
+    """
+    n, m = len(f), len(upper)
+    if H.shape != (n, n) or A.shape != (m, n):
+        raise ShapeError(f"expected H ({n}, {n}) and A ({m}, {n}), got {H.shape} and {A.shape}")
+    if not all(np.isfinite(x).all() for x in (H, f, A, upper)):
+        return None, -99
+    x, _, flag, _ = daqp.solve(H, f, A, upper, np.full(m, -1e30), np.zeros(m, dtype=np.int32))
+    return (x, flag) if flag > 0 and np.isfinite(x).all() else (None, flag)

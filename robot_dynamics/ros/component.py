@@ -1,0 +1,286 @@
+"""What all nodes share: parameters, the robot description, lifecycle, diagnostics and throttled warnings."""
+
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, ClassVar, get_origin
+
+from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
+from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos_overriding_options import QoSOverridingOptions
+from rclpy.task import Future
+from std_msgs.msg import String
+
+from ..errors import ParameterError, RobotDynamicsError
+from ..model import Model
+from ..urdf import load_urdf
+from . import convert
+from .parameters import RobotParameters, checked, range_text
+
+RELIABLE = QoSProfile(depth=10)
+LATEST = QoSProfile(depth=1)
+SENSOR = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+OWN_OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
+OK, WARN, ERROR, STALE = 0, 1, 2, 3
+
+
+class Component(LifecycleNode):
+    """A node that needs a robot: a child says what to build, start and stop."""
+
+    kind: ClassVar[type[RobotParameters]]
+    values: Any
+    model: Model
+
+    def __init__(self, name: str):
+        """Read the parameters.
+
+        Raises
+        ------
+        ParameterError
+            Unknown name, wrong type or value; the sentence names the parameter.
+        """
+        super().__init__(name, automatically_declare_parameters_from_overrides=True)
+        self.active, self.begun = False, False
+        self._built, self._text = "", ""
+        self._problem: Exception | None = None
+        self.described = Future()
+        self._warned: dict[str, float] = {}
+        self.values = self._declared()
+        self.add_on_set_parameters_callback(self._changed)
+        self._diagnostics = self.publisher(DiagnosticArray, "/diagnostics", RELIABLE)
+        self.steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(1.0, self._diagnose, clock=self.steady)
+        if not (self.values.urdf_file or self.values.robot_description):
+            self.subscription(String, "robot_description", self._described, LATCHED)
+
+    # What a child provides.
+
+    def build(self) -> None:
+        """Make everything that follows from `self.model`; raise a RobotDynamicsError if it does not fit."""
+
+    def start(self) -> None:
+        """Begin to listen and to publish."""
+
+    def stop(self) -> None:
+        """Undo `start`."""
+
+    def changed(self) -> None:
+        """Use the new `self.values` after a parameter changed at run time."""
+
+    def status(self) -> tuple[int, str, dict[str, object]]:
+        """Level, message and values of the diagnostic, once a second while active."""
+        return OK, "running", {}
+
+    # What a child uses.
+
+    def publisher(self, kind: type, topic: str, qos: QoSProfile) -> Any:
+        """Create a publisher whose QoS the user may override."""
+        return self.create_publisher(
+            kind, topic, qos, qos_overriding_options=QoSOverridingOptions.with_default_policies()
+        )
+
+    def subscription(self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile) -> Any:
+        """Create a subscription whose QoS the user may override."""
+        options = QoSOverridingOptions.with_default_policies()
+        return self.create_subscription(kind, topic, callback, qos, qos_overriding_options=options)
+
+    def now(self) -> float:
+        """Time of the node's clock [s]; 0 while simulated time has not begun."""
+        return 1e-9 * self.get_clock().now().nanoseconds
+
+    def warn(self, text: str) -> None:
+        """Warn at most every two seconds about each kind of problem (the first words tell the kind)."""
+        kind, now = text[:24], time.monotonic()
+        if now - self._warned.get(kind, -10.0) > 2.0:
+            self._warned[kind] = now
+            self.get_logger().warning(text)
+
+    # Description and lifecycle.
+
+    def begin(self) -> None:
+        """Configure and activate now, if the description is there and `autostart` is set.
+
+        Raises
+        ------
+        RobotDynamicsError
+            The description or a parameter does not fit; one that came by topic is only logged.
+        """
+        self.described = Future()
+        if self._built or not (self.values.autostart and self._source()):
+            return
+        self.begun = True
+        for trigger in (self.trigger_configure, self.trigger_activate):
+            trigger()
+            if self._problem is not None:
+                self._begin_failed(self._problem)
+                return
+
+    def _begin_failed(self, problem: Exception) -> None:
+        if not (self._text and isinstance(problem, RobotDynamicsError)):
+            raise problem
+        self._text, self.begun = "", False
+        self.get_logger().error(f"robot_description refused: {problem}")
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Build the model, or fail with one sentence."""
+        return self._step(self._configure)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Start."""
+        return self._step(self._activate)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop."""
+        return self._step(self._deactivate)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Forget the robot."""
+        return self._step(self._cleanup)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop if running."""
+        return self._step(self._deactivate)
+
+    def _step(self, step: Callable[[], None]) -> TransitionCallbackReturn:
+        """Do one transition; what goes wrong is kept for `begin` and logged for anybody else."""
+        self._problem = None
+        try:
+            step()
+        except RobotDynamicsError as problem:
+            self._problem = problem
+            self.get_logger().debug(str(problem)) if self.begun else self.get_logger().error(str(problem))
+            return TransitionCallbackReturn.FAILURE
+        except Exception as problem:
+            self._problem = problem
+            self.get_logger().error(traceback.format_exc())
+            return TransitionCallbackReturn.ERROR
+        return TransitionCallbackReturn.SUCCESS
+
+    def _source(self) -> str:
+        return self.values.urdf_file or self.values.robot_description or self._text
+
+    def _configure(self) -> None:
+        source, values = self._source(), self.values
+        if not source:
+            raise ParameterError("no robot yet: set urdf_file or robot_description, or publish robot_description")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self.model = load_urdf(source, floating_base=values.floating_base, armature=dict(values.armature))
+            self.order = self._joint_order()
+            self.build()
+        self._built = source
+        joints = ", ".join(f"{i} {name}" for i, name in enumerate(self.order))
+        self.get_logger().info(f"{self.model.name}: {len(self.order)} joints: {joints}")
+        for sentence in (*self.model.report.nonphysical, *(str(w.message) for w in caught)):
+            self.get_logger().warning(sentence)
+
+    def _joint_order(self) -> tuple[str, ...]:
+        """Joints of messages without names; a permutation of all moving joints."""
+        if self.values.joints == ("",):
+            return self.model.joint_names
+        for name in self.values.joints:
+            self.model.joint_index(name)
+        if sorted(self.values.joints) != sorted(self.model.joint_names):
+            raise ParameterError(f"'joints' must name every joint once: {', '.join(self.model.joint_names)}")
+        return tuple(self.values.joints)
+
+    def _activate(self) -> None:
+        self.start()
+        self.active = True
+        self.get_logger().info("ready")
+
+    def _deactivate(self) -> None:
+        if self.active:
+            self.active = False
+            self.stop()
+
+    def _cleanup(self) -> None:
+        self._built = ""
+        self.begun = False
+
+    def _described(self, msg: String) -> None:
+        """Wake `run` to begin with the first good description; say so if another robot arrives later."""
+        if self._built:
+            if msg.data != self._built:
+                self.warn("another robot_description arrived: ignored; deactivate and clean up to load it")
+        elif not self.described.done():
+            self._text = msg.data
+            self.described.set_result(None)
+
+    # Parameters and diagnostics.
+
+    def _declared(self) -> Any:
+        """Declare the dataclass's parameters with the values the user gave."""
+        given = {
+            name: p.value for name, p in self.get_parameters_by_prefix("").items() if not name.startswith(OWN_OF_ROS)
+        }
+        for name in given:
+            self.undeclare_parameter(name)
+        values = checked(self.kind, nested(self.kind, given))
+        for f in fields(self.kind):
+            value = getattr(values, f.name)
+            for name, item in (
+                [(f"{f.name}.{k}", v) for k, v in value.items()] if isinstance(value, dict) else [(f.name, value)]
+            ):
+                self.declare_parameter(name, item, descriptor(f), ignore_override=True)
+        return values
+
+    def _changed(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Apply a change at run time, or refuse it with the reason; all or nothing."""
+        given = {p.name: p.value for p in parameters if not p.name.startswith(OWN_OF_ROS)}
+        old = self.values
+        try:
+            new = checked(
+                self.kind, {f.name: getattr(old, f.name) for f in fields(self.kind)} | nested(self.kind, given)
+            )
+            self.values = new
+            if given and self._built:
+                self.changed()
+        except RobotDynamicsError as problem:
+            self.values = old
+            return SetParametersResult(successful=False, reason=str(problem))
+        return SetParametersResult(successful=True)
+
+    def _diagnose(self) -> None:
+        if self.active:
+            level, message, values = self.status()
+        else:
+            level, message, values = STALE, "inactive" if self._built else "waiting for robot_description", {}
+        name, hardware = self.get_name(), self.model.name if self._built else ""
+        msg = DiagnosticArray(
+            status=[convert.msg_from_status(f"{name}: {self.get_name()}", hardware, level, message, values)]
+        )
+        convert.write_stamp(msg.header.stamp, self.get_clock().now().nanoseconds)
+        self._diagnostics.publish(msg)
+
+
+def descriptor(f: Any) -> ParameterDescriptor:
+    """Return what ROS tools show of a declared parameter, and the range that rclpy enforces."""
+    limits = range_text(f)
+    described = ParameterDescriptor(
+        description=f.metadata["sentence"], additional_constraints=limits, read_only=f.metadata["fixed"]
+    )
+    if f.type is float and limits and not f.metadata["choices"]:
+        described.floating_point_range = [
+            FloatingPointRange(from_value=f.metadata["low"], to_value=f.metadata["high"], step=0.0)
+        ]
+    return described
+
+
+def nested(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Gather `armature.<joint>` entries under `armature`, for every field that is a dict."""
+    out: dict[str, Any] = {f.name: {} for f in fields(kind) if get_origin(f.type) is dict}
+    for name, value in given.items():
+        head, _, rest = name.partition(".")
+        if rest and isinstance(out.get(head), dict):
+            out[head][rest] = value
+        else:
+            out[name] = value
+    return {name: value for name, value in out.items() if value != {}}

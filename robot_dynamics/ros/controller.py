@@ -1,0 +1,89 @@
+"""Node `controller`: stands up, stands, and trots in place on request."""
+
+import numpy as np
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
+
+from ..control.gait import StandTrot, TrotParameters
+from ..control.guard import InputGuard
+from ..control.limbs import find_legs
+from . import convert
+from .component import LATEST, OK, SENSOR, STALE, WARN, Component
+from .parameters import ControllerParameters
+from .run import run
+
+
+class ControllerNode(Component):
+    """Answers every joint state (at most at `rate`) with joint targets stamped like it."""
+
+    kind = ControllerParameters
+
+    def build(self) -> None:
+        """Find legs and stance, and warm the kinematics up."""
+        v = self.values
+        legs = find_legs(self.model, [link for link in v.feet if link])
+        gait = TrotParameters(v.stand_time, v.height, v.cycle, v.duty, v.lift, v.weight)
+        self.gait = StandTrot(legs, gait)
+        self.gait.trot = v.trot
+        self.guard = InputGuard(self.model.joint_names, v.state_timeout)
+        self.message = convert.JointStateWriter(self.model.joint_names)
+        self.last = -np.inf
+
+    def start(self) -> None:
+        """Listen; the first joint state starts the gait."""
+        self.commands = self.publisher(JointState, "joint_commands", LATEST)
+        self.states = self.subscription(JointState, "joint_states", self.on_state, SENSOR)
+        self.service = self.create_service(SetBool, "~/gait", self.on_gait)
+        self.gait.phase = "waiting"
+
+    def stop(self) -> None:
+        """Listen no more."""
+        self.destroy_subscription(self.states)
+        self.destroy_service(self.service)
+        self.destroy_publisher(self.commands)
+
+    def changed(self) -> None:
+        """Trot or stand."""
+        self.gait.trot, self.guard.max_age = self.values.trot, self.values.state_timeout
+
+    def on_state(self, msg: JointState) -> None:
+        """Answer a state with targets and efforts for its time."""
+        stamp, (q, _, _) = convert.seconds_from_stamp(msg.header.stamp), convert.arrays_from_joint_state(msg)
+        where = self.guard.accept_named(msg.name, (q,), stamp, self.now() or stamp)
+        if where is None:
+            return self.warn(f"joint_states {self.guard.problem}")
+        if stamp - self.last < 0.999 / self.values.rate and stamp >= self.last:
+            return None
+        if self.gait.phase == "waiting" or stamp < self.last:
+            self.gait.start(self.positions(q, where), stamp)
+        self.last = stamp
+        command, m = self.gait.command(stamp), self.message
+        m.position[:], m.velocity[:], m.effort[:] = command.position, command.velocity, command.effort
+        return self.commands.publish(m.stamped(convert.nanoseconds_from_stamp(msg.header.stamp)))
+
+    def positions(self, q: convert.Array, where: np.ndarray) -> convert.Array:
+        """Positions (n,) in the model's order; the stance's for joints that the state leaves out."""
+        out = self.gait.stance.joints.copy()
+        out[where] = q
+        return out
+
+    def on_gait(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        """Trot (true) or stand (false)."""
+        self.gait.trot, response.success = request.data, True
+        return response
+
+    def status(self) -> tuple[int, str, dict[str, object]]:
+        """Report the phase of the gait and refused states."""
+        age = self.guard.age(self.now())
+        level = STALE if age > self.values.state_timeout else WARN if self.guard.counts else OK
+        refused = {f"refused: {cause}": n for cause, n in self.guard.counts.items()}
+        return level, self.gait.phase, {"state age [s]": age, "states": self.guard.accepted, **refused}
+
+
+def main() -> int:
+    """Run the node; returns the exit code."""
+    return run(ControllerNode, "controller")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,308 @@
+"""Every parameter of every node, declared once; nodes, --help, YAML templates and the reference page read it here.
+
+A parameter is a dataclass field: its type, its default, and in the metadata its unit, range and sentence. A field of
+type dict[str, float] stands for one ROS parameter per joint, `armature.<joint>`. Nothing here imports ROS.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, TypeVar, get_args, get_origin
+
+from ..errors import ParameterError
+
+P = TypeVar("P")
+
+
+def parameter(
+    default: Any,
+    sentence: str,
+    unit: str = "",
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    choices: tuple[str, ...] = (),
+    fixed: bool = False,
+) -> Any:
+    """Declare one parameter; `fixed` ones are read at start and cannot change while the node runs."""
+    metadata = {"sentence": sentence, "unit": unit, "low": low, "high": high, "choices": choices, "fixed": fixed}
+    if isinstance(default, dict):
+        return field(default_factory=lambda: dict(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class RobotParameters:
+    """Which robot, and how its description is read: the same for every node."""
+
+    urdf_file: str = parameter("", "Path of the URDF; empty: the parameter or topic robot_description.", fixed=True)
+    robot_description: str = parameter("", "URDF text; empty: urdf_file or the topic robot_description.", fixed=True)
+    floating_base: bool = parameter(True, "Whether the root link moves freely.", fixed=True)
+    armature: dict[str, float] = parameter(  # noqa: RUF009 - a field
+        {},
+        "Reflected rotor inertia of each joint, gear ratio squared times the rotor's inertia.",
+        "kg m^2",
+        low=0,
+        fixed=True,
+    )
+    joints: tuple[str, ...] = parameter(
+        ("",), 'Joint order of messages without names; [""]: order of the URDF.', fixed=True
+    )
+    autostart: bool = parameter(
+        True, "Configure and activate at once; false: wait for lifecycle transitions.", fixed=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PlantParameters(RobotParameters):
+    """Simulates the robot: forward dynamics, contacts, clock and sensors."""
+
+    timestep: float = parameter(0.0005, "Step of the simulation.", "s", low=1e-5, high=0.02, fixed=True)
+    update_rate: float = parameter(1000.0, "Rate of commands in and states out.", "Hz", low=1, high=10000, fixed=True)
+    real_time_factor: float = parameter(1.0, "Simulated over wall time; 0: as fast as possible.", low=0, high=100)
+    start_paused: bool = parameter(False, "Start with a paused clock; call ~/pause to run.", fixed=True)
+    contact_model: str = parameter(
+        "spring_damper", "Law of the contact forces.", choices=("spring_damper", "impulse"), fixed=True
+    )
+    scheme: str = parameter(
+        "implicit", "Integration of the spring-damper law.", choices=("implicit", "explicit"), fixed=True
+    )
+    stiffness: float = parameter(5e5, "Stiffness of the spring-damper contact.", "N/m^1.5", low=0, fixed=True)
+    damping: float = parameter(5e3, "Damping of the spring-damper contact.", "N s/m^1.5", low=0, fixed=True)
+    restitution: float = parameter(0.0, "Restitution of the impulse contact.", low=0, high=1, fixed=True)
+    recovery: float = parameter(
+        0.0, "Rate at which the impulse contact leaves penetration; 0: 0.2 per timestep.", "1/s", low=0, fixed=True
+    )
+    friction: float = parameter(0.6, "Coulomb friction of every contact point.", low=0, high=10, fixed=True)
+    ground_height: float = parameter(0.0, "Height of the ground plane.", "m", fixed=True)
+    ground_normal: tuple[float, ...] = parameter((0.0, 0.0, 1.0), "Normal of the ground plane, world axes.", fixed=True)
+    contact_links: tuple[str, ...] = parameter(
+        ("",), 'Links that touch the ground; [""]: every link with collision geometry.', fixed=True
+    )
+    initial_pose: str = parameter(
+        "crouch",
+        "Pose at start and reset; crouch needs four legs.",
+        choices=("crouch", "stance", "neutral"),
+        fixed=True,
+    )
+    initial_positions: dict[str, float] = parameter(  # noqa: RUF009 - a field
+        {}, "Joint positions at start and reset, over initial_pose.", "rad", fixed=True
+    )
+    clearance: float = parameter(0.0, "Height of the lowest contact point above the ground at reset.", "m", fixed=True)
+    kp: tuple[float, ...] = parameter(
+        (0.0,),
+        "Position gain of joint_commands and hold, one or per joint; 0: from weight and leg length.",
+        "N m/rad",
+        low=0,
+    )
+    kd: tuple[float, ...] = parameter(
+        (0.0,), "Velocity gain of joint_commands and hold, one or per joint; 0: from kp.", "N m s/rad", low=0
+    )
+    command_timeout: float = parameter(
+        0.1,
+        "Age of the last command at which timeout_action runs; 0: never. Send every tick, also unchanged values.",
+        "s",
+        low=0,
+    )
+    timeout_action: str = parameter(
+        "hold",
+        "What a stale command leads to: hold the pose, zero effort, damp the joints, pause.",
+        choices=("hold", "zero", "damp", "pause"),
+    )
+    effort_scale: float = parameter(1.0, "Fraction of the URDF effort limits that commands may use.", low=0, high=1)
+    lockstep: bool = parameter(False, "Wait in every tick for a command stamped with its state.", fixed=True)
+    lockstep_timeout: float = parameter(
+        0.5, "Wall time after which lockstep goes on without a command.", "s", low=0.001
+    )
+    push_duration: float = parameter(0.1, "Duration of a wrench from ~/push.", "s", low=0, high=10)
+    odom_frame: str = parameter("odom", "Frame of odom.", fixed=True)
+    base_frame: str = parameter("", "Child frame of odom; empty: the root link.", fixed=True)
+    imu_link: str = parameter("", "Link that carries the IMU; empty: the root link.", fixed=True)
+    marker_rate: float = parameter(20.0, "Rate of ~/markers and ~/energy.", "Hz", low=0.1, high=200, fixed=True)
+    frame_prefix: str = parameter("", "Put before link names in frames.", fixed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedforwardParameters(RobotParameters):
+    """Turns states and references into feed-forward joint efforts."""
+
+    mode: str = parameter(
+        "stance",
+        "gravity; bias: gravity and Coriolis; inverse_dynamics: with the reference's accelerations; "
+        "stance: inverse_dynamics and the weight shared among the feet in contact.",
+        choices=("gravity", "bias", "inverse_dynamics", "stance"),
+    )
+    dry_run: bool = parameter(True, "Publish only ~/torque until ~/enable is called.", fixed=True)
+    output: str = parameter(
+        "commands",
+        "Where efforts go: effort_controller/commands, joint_commands, or both.",
+        choices=("commands", "joint_commands", "both"),
+        fixed=True,
+    )
+    ramp_time: float = parameter(1.0, "Time in which the gain goes from 0 to 1 after enabling.", "s", low=0, high=60)
+    effort_scale: float = parameter(1.0, "Fraction of the URDF effort limits that may be commanded.", low=0, high=1)
+    effort_rate: float = parameter(0.0, "Largest change of an effort; 0: unlimited.", "N m/s", low=0)
+    velocity_taper: float = parameter(
+        0.9, "Fraction of the velocity limit at which driving efforts start to fade.", low=0, high=1
+    )
+    position_taper: float = parameter(
+        0.0, "Distance to a joint stop in which efforts into it fade.", "rad", low=0, high=1
+    )
+    state_timeout: float = parameter(
+        0.1, "Age of joint_states (and odom) at which timeout_action runs.", "s", low=0.001
+    )
+    timeout_action: str = parameter("zero", "What a stale state leads to.", choices=("zero", "hold"))
+    friction: float = parameter(0.5, "Coulomb friction assumed of the ground under the feet.", low=0.01, high=10)
+    base_frame: str = parameter("", "Expected child frame of odom; empty: the root link.", fixed=True)
+    feet: tuple[str, ...] = parameter(("",), 'Foot links; [""]: found from the collision geometry.', fixed=True)
+    contact_threshold: float = parameter(
+        5.0, "Normal force above which a foot of `contacts` counts as standing.", "N", low=0
+    )
+    estimate_contacts: bool = parameter(
+        False, "Publish contacts estimated from joint efforts, for robots without foot sensors.", fixed=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorParameters(RobotParameters):
+    """Watches the robot: mass matrix, energies, model error, diagnostics."""
+
+    rate: float = parameter(10.0, "Rate of ~/mass_matrix and ~/energy.", "Hz", low=0.1, high=100, fixed=True)
+    residual_rate: float = parameter(100.0, "Highest rate of ~/residual.", "Hz", low=1, high=1000, fixed=True)
+    window: float = parameter(5.0, "Span of the running statistics.", "s", low=0.5, high=60, fixed=True)
+    state_timeout: float = parameter(0.5, "Age of joint_states at which the diagnostic turns stale.", "s", low=0.001)
+    condition_limit: float = parameter(1e6, "Condition number of the mass matrix that warns.", low=1)
+    consistency_limit: float = parameter(1e-6, "Largest |tau - RNEA(ABA(tau))| that is fine.", "N m", low=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerParameters(RobotParameters):
+    """Stands up and trots in place, so that the loop runs out of the box."""
+
+    rate: float = parameter(
+        500.0, "Highest rate of joint_commands; one per joint_states at most.", "Hz", low=10, high=2000, fixed=True
+    )
+    feet: tuple[str, ...] = parameter(("",), 'Foot links; [""]: found from the collision geometry.', fixed=True)
+    trot: bool = parameter(False, "Trot as soon as the robot stands; ~/gait changes it later.")
+    stand_time: float = parameter(
+        1.5, "Time to stand up from the pose found at start.", "s", low=0.1, high=30, fixed=True
+    )
+    height: float = parameter(0.72, "Stance height over the reach of the legs.", low=0.3, high=0.95, fixed=True)
+    cycle: float = parameter(0.4, "Period of the trot.", "s", low=0.1, high=5, fixed=True)
+    duty: float = parameter(0.55, "Fraction of the cycle a foot stands.", low=0.5, high=0.9, fixed=True)
+    lift: float = parameter(0.12, "Lift of a swinging foot over the reach of the legs.", low=0, high=0.5, fixed=True)
+    weight: bool = parameter(True, "Carry the weight by effort; false where the feedforward node does.", fixed=True)
+    state_timeout: float = parameter(0.1, "Age at which joint_states is refused.", "s", low=0.001)
+
+
+def names(kind: type) -> list[str]:
+    """Names of the parameters of a dataclass, in the order of declaration."""
+    return [f.name for f in fields(kind)]
+
+
+def checked(kind: type[P], given: Mapping[str, Any]) -> P:
+    """Build parameters from the values a user gave.
+
+    Parameters
+    ----------
+    kind : one of the dataclasses above.
+    given : values by name; a dict[str, float] field comes as a mapping.
+
+    Raises
+    ------
+    ParameterError
+        Unknown name, wrong type, outside the range or the choices; the sentence names the parameter.
+    """
+    known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
+    for name in given:
+        if name not in known:
+            raise ParameterError(f"there is no parameter '{name}'; valid names: {', '.join(sorted(known))}")
+    return kind(**{name: _value(known[name], value) for name, value in given.items()})
+
+
+def _value(f: Field, given: Any) -> Any:
+    if get_origin(f.type) is dict:
+        return {key: _scalar(f, f"{f.name}.{key}", float, item) for key, item in given.items()}
+    if get_origin(f.type) is tuple:
+        if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
+            given = (given,)
+        return tuple(_scalar(f, f.name, get_args(f.type)[0], item) for item in given)
+    return _scalar(f, f.name, f.type, given)
+
+
+def _scalar(f: Field, name: str, kind: Any, given: Any) -> Any:
+    if kind is float and isinstance(given, int) and not isinstance(given, bool):
+        given = float(given)
+    if not isinstance(given, kind):
+        raise ParameterError(f"parameter '{name}' must be of type {kind.__name__}, got {given!r}")
+    low, high, choices = f.metadata["low"], f.metadata["high"], f.metadata["choices"]
+    if kind is float and not (math.isfinite(given) and low <= given <= high):
+        raise ParameterError(f"parameter '{name}' must lie in {range_text(f)}, got {given:g}")
+    if choices and given not in choices:
+        raise ParameterError(f"parameter '{name}' must be one of {', '.join(choices)}, got '{given}'")
+    return given
+
+
+def range_text(f: Field) -> str:
+    """Range with unit, like `0 .. 1 N m`; the choices of a choice; empty where there is none."""
+    low, high, unit = f.metadata["low"], f.metadata["high"], f.metadata["unit"]
+    if f.metadata["choices"]:
+        return " | ".join(f.metadata["choices"])
+    if math.isinf(low) and math.isinf(high):
+        return unit
+    span = (
+        f"{low:g} .. {high:g}"
+        if math.isfinite(high) and math.isfinite(low)
+        else f">= {low:g}"
+        if math.isinf(high)
+        else f"<= {high:g}"
+    )
+    return f"{span} {unit}".strip()
+
+
+def help_text(kind: type, node: str) -> str:
+    """Return what `--help` of a node prints: its parameters, one paragraph each."""
+    lines = [
+        f"{node}: {(kind.__doc__ or '').strip()}",
+        "",
+        f"usage: {node} [--help] [--ros-args -p NAME:=VALUE ... --params-file FILE -r FROM:=TO ...]",
+        "",
+        "parameters:",
+    ]
+    for f in fields(kind):
+        name = f.name + (".<joint>" if get_origin(f.type) is dict else "")
+        default = "" if get_origin(f.type) is dict else f" (default {_yaml(_default(f))})"
+        limits = f" [{range_text(f)}]" if range_text(f) else ""
+        lines += [f"  {name}{limits}{default}", f"      {f.metadata['sentence']}"]
+    return "\n".join(lines)
+
+
+def yaml_text(kind: type, node: str, values: Mapping[str, Any] = {}, head: str = "") -> str:
+    """Return a parameter file with every parameter, its sentence and range; `values` replace defaults."""
+    lines = [f"# {node}: {(kind.__doc__ or '').strip()}", *(f"# {line}" for line in head.splitlines())]
+    lines += ["/**:", "  ros__parameters:"]
+    for f in fields(kind):
+        limits = f" [{range_text(f)}]" if range_text(f) else ""
+        value = values.get(f.name, _default(f))
+        if get_origin(f.type) is not dict:
+            lines += [f"    # {f.metadata['sentence']}{limits}", f"    {f.name}: {_yaml(value)}"]
+        elif value:
+            lines += [f"    # {f.metadata['sentence']}{limits}", f"    {f.name}:"]
+            lines += [f"      {key}: {_yaml(item)}" for key, item in value.items()]
+        else:
+            lines += [f"    # {f.metadata['sentence']}{limits}", f"    # {f.name}: {{<joint>: 0.0}}"]
+    return "\n".join(lines) + "\n"
+
+
+def _default(f: Field) -> Any:
+    return {} if get_origin(f.type) is dict else f.default
+
+
+def _yaml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(_yaml(item) for item in value)}]"
+    return repr(value)

@@ -1,0 +1,279 @@
+"""Node `plant`: the simulated robot. Commands in, states out, once per tick of a thread on absolute deadlines."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, WrenchStamped
+from nav_msgs.msg import Odometry
+from rosgraph_msgs.msg import Clock as ClockMessage
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+from std_msgs.msg import Float64MultiArray, UInt32
+from std_srvs.srv import SetBool, Trigger
+
+from ..contact.impulse import Impulse
+from ..contact.spring_damper import SpringDamper
+from ..contact.terrain import Plane
+from ..control.actuation import Actuation
+from ..control.imu import ImuMount
+from ..control.pace import Pace
+from ..control.simulation import Simulation, chosen_points, gains, home_pose
+from ..errors import RobotDynamicsError
+from ..plant import Plant, PlantParams
+from . import convert
+from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, WARN, Component
+from .parameters import PlantParameters
+from .run import run
+
+PAUSED_PERIOD = 0.1
+"""Wall time between repetitions of the clock while paused [s]."""
+
+
+class PlantNode(Component):
+    """Owns the simulation in one thread; callbacks only post to its inbox."""
+
+    kind = PlantParameters
+
+    def build(self) -> None:
+        """Make the plant, warm it up, and build every message once."""
+        v, model = self.values, self.model
+        points = chosen_points(model, [link for link in v.contact_links if link])
+        self.plant = Plant(model, plant_params(v), points)
+        kp, kd = gains(model, v.kp, v.kd)
+        actuation = Actuation(
+            model.joint_names,
+            kp,
+            kd,
+            timeout=v.command_timeout,
+            action=v.timeout_action,
+            limit=v.effort_scale * model.effort_limit,
+            order=self.order,
+        )
+        height = v.ground_height + v.clearance
+        home = home_pose(model, v.initial_pose, dict(v.initial_positions), points, height)
+        self.simulation = Simulation(self.plant, actuation, home, 1.0 / v.update_rate)
+        self.simulation.tick()
+        self.simulation.reset()
+        self.simulation.paused = v.start_paused
+        self.pace = Pace(1.0 / v.update_rate, v.real_time_factor)
+        self.imu_mount = ImuMount(model, v.imu_link)
+        self.inbox: deque[tuple[Callable[[Any], None], Any]] = deque(maxlen=1024)
+        self.arrived = threading.Event()
+        self._messages()
+
+    def _messages(self) -> None:
+        v, model = self.values, self.model
+        base = v.frame_prefix + (v.base_frame or model.link_names[0])
+        self.base_frame = base
+        self.joint_message = convert.JointStateWriter(model.joint_names, base)
+        self.odometry = Odometry(child_frame_id=base)
+        self.odometry.header.frame_id = v.odom_frame
+        self.imu_message = Imu()
+        self.imu_message.header.frame_id = v.frame_prefix + (v.imu_link or model.link_names[0])
+        self.contact_message = convert.msg_from_links(self.plant.contacts.link, v.odom_frame)
+        self.wrenches = {link: WrenchStamped() for link in dict.fromkeys(self.plant.contacts.link)}
+        for wrench in self.wrenches.values():
+            wrench.header.frame_id = v.odom_frame
+        self.clock_message = ClockMessage()
+
+    def start(self) -> None:
+        """Open the topics and let the thread run."""
+        self.clocks = self.publisher(ClockMessage, "/clock", RELIABLE)
+        self.joint_states = self.publisher(JointState, "joint_states", RELIABLE)
+        self.odometries = self.publisher(Odometry, "odom", RELIABLE)
+        self.imus = self.publisher(Imu, "imu/data", SENSOR)
+        self.contact_sets = self.publisher(MultiDOFJointState, "contacts", RELIABLE)
+        self.contact_wrenches = {
+            link: self.publisher(WrenchStamped, f"contacts/{link}/wrench", SENSOR) for link in self.wrenches
+        }
+        self.posted(Float64MultiArray, "effort_controller/commands", self.on_effort, LATEST)
+        self.posted(JointState, "joint_commands", self.on_target, LATEST)
+        self.posted(WrenchStamped, "~/push", self.on_push, RELIABLE)
+        self.posted(PoseStamped, "~/set_pose", self.on_pose, RELIABLE)
+        self.posted(PoseWithCovarianceStamped, "initialpose", self.on_initial_pose, RELIABLE)
+        self.posted(UInt32, "~/step", self.on_step, RELIABLE)
+        self.create_service(SetBool, "~/pause", self.on_pause)
+        self.create_service(SetBool, "~/estop", self.on_estop)
+        self.create_service(Trigger, "~/reset", self.on_reset)
+        self.stopping = False
+        self.thread = threading.Thread(target=self.live, name="plant", daemon=True)
+        self.thread.start()
+
+    def stop(self) -> None:
+        """End the thread."""
+        self.stopping = True
+        self.arrived.set()
+        self.thread.join()
+
+    def changed(self) -> None:
+        """Use new gains, rates and timeouts."""
+        v, actuation = self.values, self.simulation.actuation
+        actuation.kp, actuation.kd = gains(self.model, v.kp, v.kd)
+        actuation.action, actuation.limit = v.timeout_action, v.effort_scale * self.model.effort_limit
+        actuation.targets.max_age = actuation.efforts.max_age = v.command_timeout
+        self.pace.factor = v.real_time_factor
+
+    def posted(self, kind: type, topic: str, handler: Callable[[Any], None], qos: Any) -> None:
+        """Subscribe; the handler runs in the simulation's thread before its next tick."""
+
+        def post(msg: Any) -> None:
+            self.inbox.append((handler, msg))
+            self.arrived.set()
+
+        self.subscription(kind, topic, post, qos)
+
+    # The simulation's thread.
+
+    def live(self) -> None:
+        """Take the messages, go on by a tick, publish, wait for the deadline."""
+        self.publish()
+        while not self.stopping:
+            self.read_inbox()
+            if self.simulation.tick():
+                self.publish()
+                if self.values.lockstep:
+                    self.await_command()
+                self.pace.wait()
+            else:
+                self.clocks.publish(self.clock_message)
+                self.arrived.wait(PAUSED_PERIOD)
+                self.arrived.clear()
+                self.pace.restart()
+
+    def read_inbox(self) -> None:
+        """Handle what was posted since the last tick."""
+        while self.inbox:
+            handler, msg = self.inbox.popleft()
+            try:
+                handler(msg)
+            except RobotDynamicsError as problem:
+                self.warn(str(problem))
+
+    def await_command(self) -> None:
+        """Lockstep: wait until a target stamped with this state arrives, or the wall timeout."""
+        end = time.monotonic() + self.values.lockstep_timeout
+        stamp, targets = self.simulation.time - 1e-7, self.simulation.actuation.targets
+        while not self.stopping and (targets.stamp is None or targets.stamp < stamp):
+            if not self.arrived.wait(max(end - time.monotonic(), 0.0)):
+                self.warn("lockstep: no command stamped with this state within lockstep_timeout")
+                return
+            self.arrived.clear()
+            self.read_inbox()
+
+    def publish(self) -> None:
+        """Publish the state to whoever listens."""
+        plant, now = self.plant, round(1e9 * self.simulation.time)
+        convert.write_stamp(self.clock_message.clock, now)
+        self.clocks.publish(self.clock_message)
+        q, qd, v = plant.q, plant.qd, self.model.v_index
+        if self.joint_states.get_subscription_count():
+            m = self.joint_message
+            m.position[:], m.velocity[:], m.effort[:] = q[self.model.q_index], qd[v], plant.tau
+            self.joint_states.publish(m.stamped(now))
+        if self.model.floating_base and self.odometries.get_subscription_count():
+            self.odometries.publish(convert.write_odometry(self.odometry, now, q, qd))
+        if self.imus.get_subscription_count():
+            self.imus.publish(convert.write_imu(self.imu_message, now, *self.imu_mount.measure(q, qd, plant.qdd)))
+        self.publish_contacts(now)
+
+    def publish_contacts(self, now: int) -> None:
+        """Publish every point in one message, and the sum of each link's forces to who listens to that link."""
+        wanted = [link for link, p in self.contact_wrenches.items() if p.get_subscription_count()]
+        whole = self.contact_sets.get_subscription_count()
+        if not (wanted or whole):
+            return
+        c = self.plant.contacts
+        if whole:
+            self.contact_sets.publish(
+                convert.write_contacts(self.contact_message, now, c.position, c.velocity, c.force_world)
+            )
+        for link in wanted:
+            mine = np.array([name == link for name in c.link])
+            msg = convert.write_force(self.wrenches[link], now, c.force_world[mine].sum(axis=0))
+            self.contact_wrenches[link].publish(msg)
+
+    def on_effort(self, msg: Float64MultiArray) -> None:
+        """One effort per joint, in the order of the parameter `joints`."""
+        if not self.simulation.actuation.set_effort(convert.array_from_sequence(msg.data), self.simulation.time):
+            self.warn(f"effort_controller/commands {self.simulation.actuation.efforts.problem}")
+
+    def on_target(self, msg: JointState) -> None:
+        """Positions, velocities and efforts by joint name."""
+        stamp = convert.seconds_from_stamp(msg.header.stamp)
+        arrays = convert.arrays_from_joint_state(msg)
+        if not self.simulation.actuation.set_target(msg.name, *arrays, stamp, self.simulation.time):
+            self.warn(f"joint_commands {self.simulation.actuation.targets.problem}")
+
+    def on_push(self, msg: WrenchStamped) -> None:
+        """Push the link named by the frame for `push_duration`; world axes."""
+        link = msg.header.frame_id.removeprefix(self.values.frame_prefix) or self.model.link_names[0]
+        self.plant.push(link, convert.wrench_from_msg(msg.wrench), self.values.push_duration)
+
+    def on_pose(self, msg: PoseStamped | PoseWithCovarianceStamped) -> None:
+        """Put the base there, at rest."""
+        self.simulation.place_base(convert.pose_from_msg(msg.pose))
+
+    def on_initial_pose(self, msg: PoseWithCovarianceStamped) -> None:
+        """Put the base to the place that RViz gives, at its present height."""
+        pose = convert.pose_from_msg(msg.pose.pose)
+        pose[2] = self.plant.q[2]
+        self.simulation.place_base(pose)
+
+    def on_step(self, msg: UInt32) -> None:
+        """Go on by so many ticks while paused."""
+        self.simulation.steps += msg.data
+
+    # Services answer at once; the simulation's thread obeys before its next tick.
+
+    def on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        """Pause or go on."""
+        self.simulation.paused, self.simulation.steps, response.success = request.data, 0, True
+        self.arrived.set()
+        return response
+
+    def on_estop(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        """Latch the emergency stop (damped joints) or release it."""
+        self.inbox.append((self.simulation.actuation.stop, request.data))
+        response.success = True
+        return response
+
+    def on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Put the robot back to its start, holding."""
+        self.inbox.append((lambda _: self.simulation.reset(), None))
+        response.success = True
+        return response
+
+    def status(self) -> tuple[int, str, dict[str, object]]:
+        """Report simulation, actuation and refused commands."""
+        s, a = self.simulation, self.simulation.actuation
+        refused = {
+            f"refused {k}: {cause}": n
+            for k, g in (("targets", a.targets), ("efforts", a.efforts))
+            for cause, n in g.counts.items()
+        }
+        level = ERROR if s.problem else WARN if refused or a.state in ("timed out", "stopped") else OK
+        message = s.problem or ("paused" if s.paused else a.state)
+        age = min(a.targets.age(s.time), a.efforts.age(s.time))
+        values = {"time [s]": s.time, "command age [s]": age, **self.pace.figures(), **refused}
+        return level, message, values
+
+
+def plant_params(v: PlantParameters) -> PlantParams:
+    """Parameters of the plant from those of the node."""
+    if v.contact_model == "impulse":
+        contact = Impulse(restitution=v.restitution, recovery=v.recovery or None, friction=v.friction)
+    else:
+        contact = SpringDamper(stiffness=v.stiffness, damping=v.damping, friction=v.friction, scheme=v.scheme)
+    return PlantParams(timestep=v.timestep, contact=contact, terrain=(Plane(v.ground_height, v.ground_normal),))
+
+
+def main() -> int:
+    """Run the node; returns the exit code."""
+    return run(PlantNode, "plant")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
