@@ -1,0 +1,164 @@
+"""`robot_dynamics demo`: the whole loop over DDS for some seconds, a table, and an HTML page of plots."""
+
+import argparse
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robot_dynamics import report
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.recording import Measures, Recording, feedforward_at, measure, slip
+from robot_dynamics.share import share_folder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HELP = "stand and trot in simulation, every node a process of its own; prints a table and writes an HTML report"
+SHORTEST = 6.0
+"""Standing up, settling, and some cycles of trot [s]."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--robot", type=Path, help="URDF of a quadruped (default: the Mini Cheetah of this package)"
+    )
+    parser.add_argument("--duration", type=float, default=10.0, help="simulated seconds (default: %(default)g)")
+    parser.add_argument(
+        "--output", type=Path, default=Path("report/demo.html"), help="HTML page (default: %(default)s)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the loop: 0 if the robot stayed up and its feet carried its weight, else 1."""
+    if not args.duration >= SHORTEST:
+        raise ParameterError(f"--duration must be {SHORTEST:g} s or more, got {args.duration:g}")
+    recording = record(args.robot or share_folder() / "urdf" / "mini_cheetah.urdf", args.duration)
+    measures = measure(recording)
+    show(recording, measures)
+    args.output.parent.mkdir(parents=True, exist_ok=True)
+    args.output.write_text(page(recording, measures))
+    print(f"report: {args.output}")
+    return 1 if measures.problems else 0
+
+
+def record(robot: Path, duration: float) -> Recording:
+    """Check the robot, then run the loop with a progress bar."""
+    from rich.progress import Progress
+
+    from robot_dynamics import load_urdf
+    from robot_dynamics.control.limbs import find_legs
+    from robot_dynamics.ros.demo import run_loop
+
+    legs = find_legs(load_urdf(robot, floating_base=True))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the nodes end with us
+    with Progress(transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        return run_loop(
+            robot.resolve(), legs, duration, lambda text, done: bar.update(task, description=text, completed=done)
+        )
+
+
+def show(recording: Recording, measures: Measures) -> None:
+    """Print the table and the verdict."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{recording.robot}: {recording.end - recording.begin:g} s of stand and trot")
+    table.add_column("quantity")
+    table.add_column("value", justify="right")
+    for row in measures.rows():
+        table.add_row(*row)
+    console = Console()
+    console.print(table)
+    console.print(verdict(measures))
+
+
+def verdict(measures: Measures) -> str:
+    """One sentence."""
+    if measures.problems:
+        return "failed: " + "; ".join(measures.problems)
+    return "passed: the robot stayed up and its feet carried its weight"
+
+
+def page(recording: Recording, measures: Measures) -> str:
+    """The HTML page."""
+    parts = [
+        report.paragraph(verdict(measures)),
+        report.table(("quantity", "value"), measures.rows()),
+        report.heading("Base height"),
+        report.picture(plot_height(recording), "Height of the base above the ground."),
+        report.heading("Foot forces"),
+        report.picture(plot_forces(recording), "Vertical force of the ground on each foot, and the weight."),
+        report.heading("Joint torques"),
+        report.picture(plot_torques(recording), "Applied torques of the first leg, and those fed forward."),
+        report.heading("Slip"),
+        report.picture(plot_slip(recording), "Distance each foot slid in each of its stances."),
+    ]
+    return report.page(f"{recording.robot}: stand and trot", parts)
+
+
+def axes(rows: int, height: float, recording: Recording) -> tuple["Figure", np.ndarray]:
+    """A figure of `rows` plots over time; the trot is shaded."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.0, height), layout="constrained")
+    plots = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
+    for plot in plots:
+        plot.axvspan(recording.trot_at - recording.begin, recording.end - recording.begin, color="#f2f4f8")
+        plot.grid(alpha=0.3)
+        plot.set_xlim(0.0, recording.end - recording.begin)
+    plots[-1].set_xlabel("time since the first command [s]; the trot is shaded")
+    return figure, plots
+
+
+def plot_height(r: Recording) -> "Figure":
+    """Base height over time."""
+    figure, (plot,) = axes(1, 2.6, r)
+    plot.plot(r.base_time - r.begin, r.base[:, 2])
+    plot.set_ylabel("height [m]")
+    plot.set_ylim(bottom=0.0)
+    return figure
+
+
+def plot_forces(r: Recording) -> "Figure":
+    """Foot forces over time, one plot a foot."""
+    figure, plots = axes(len(r.feet) + 1, 1.4 * (len(r.feet) + 1) + 0.6, r)
+    time = r.contact_time - r.begin
+    for plot, foot, force in zip(plots, r.feet, r.foot_force.T, strict=False):
+        plot.plot(time, force, linewidth=0.8)
+        plot.set_ylabel(f"{foot} [N]")
+    plots[-1].plot(time, r.foot_force.sum(axis=1), linewidth=0.8)
+    plots[-1].axhline(r.weight, color="k", linestyle="--", label=f"weight {r.weight:.1f} N")
+    plots[-1].set_ylabel("sum [N]")
+    plots[-1].set_ylim(0.0, 3.0 * r.weight)
+    plots[-1].legend(loc="upper right")
+    return figure
+
+
+def plot_torques(r: Recording) -> "Figure":
+    """Torques of the first leg's joints: applied, and fed forward."""
+    n = max(1, len(r.joints) // len(r.feet))
+    figure, plots = axes(n, 1.7 * n + 0.6, r)
+    time, fed = r.joint_time - r.begin, feedforward_at(r, r.joint_time)
+    for j, plot in enumerate(plots):
+        plot.plot(time, r.effort[:, j], linewidth=0.8, label="applied")
+        plot.plot(time, fed[:, j], linewidth=0.8, label="feed-forward")
+        plot.set_ylabel(f"{r.joints[j]} [N m]")
+    plots[0].legend(loc="upper right")
+    return figure
+
+
+def plot_slip(r: Recording) -> "Figure":
+    """Slip of each stance at its end."""
+    figure, (plot,) = axes(1, 2.8, r)
+    for foot, name in enumerate(r.feet):
+        stances = [s for s in r.stances() if s[0] == foot]
+        ends = [r.contact_time[last] - r.begin for _, _, last in stances]
+        plot.plot(ends, [1e3 * slip(r, *s) for s in stances], "o", markersize=4, label=name)
+    plot.set_ylabel("slip [mm]")
+    plot.set_ylim(bottom=0.0)
+    plot.legend(loc="upper left", ncols=len(r.feet))
+    return figure

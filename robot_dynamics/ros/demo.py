@@ -1,0 +1,313 @@
+"""Run plant, feedforward, monitor and controller as processes on a DDS domain of their own, and record them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import rclpy
+from nav_msgs.msg import Odometry
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_srvs.srv import SetBool
+
+from robot_dynamics.control.limbs import Legs
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.recording import Recording
+from robot_dynamics.ros import convert
+from robot_dynamics.share import share_folder
+
+Progress = Callable[[str, float], None]
+"""Called with what is going on and the fraction done."""
+
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "plant": {},
+    "feedforward": {"dry_run": False},
+    "monitor": {},
+    "controller": {"weight": False},
+}
+"""Nodes in the order they start, and what differs from their files in config/: the feed-forward carries the weight."""
+
+TOPICS: Mapping[str, type] = {
+    "joint_states": JointState,
+    "odom": Odometry,
+    "contacts": MultiDOFJointState,
+    "joint_commands": JointState,
+    "feedforward/torque/total": JointState,
+}
+QUEUE = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)
+
+STAND = 0.4
+"""Fraction of the run before the trot."""
+START_TIMEOUT = 120.0
+"""Wall time for a node to compile and publish [s]."""
+SLOWEST = 0.05
+"""Real-time factor below which the run is given up."""
+STOP_TIMEOUT = 5.0
+"""Wall time a node has to end after SIGINT [s]."""
+POLL = 0.005
+"""Wall time between looks at the queues [s]; DDS fills them in its own threads."""
+
+
+class Processes:
+    """Nodes of this package as operating-system processes; all of them have ended when the `with` block is left."""
+
+    def __init__(self, urdf: Path, environment: Mapping[str, str], folder: Path):
+        """Start nothing yet; output goes to files in `folder`."""
+        self.urdf, self.folder = urdf, folder
+        self.environment = {**os.environ, **environment, "ROS_LOG_DIR": str(folder), "RCUTILS_COLORIZED_OUTPUT": "0"}
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, name: str) -> None:
+        """Start one node with its file in config/ and its settings above."""
+        config = share_folder() / "config" / f"{name}.yaml"
+        values = {"urdf_file": str(self.urdf), **SETTINGS[name]}
+        arguments = ["--ros-args", "--params-file", str(config)]
+        for key, value in values.items():
+            arguments += ["-p", f"{key}:={json.dumps(value)}"]
+        command = [sys.executable, "-m", f"robot_dynamics.ros.{name}", *arguments]
+        with open(self.output(name), "wb") as output:
+            self.running[name] = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=self.environment,
+                start_new_session=True,  # Ctrl-C comes to us alone; __exit__ passes it on once
+            )
+
+    def output(self, name: str) -> Path:
+        """File with what a node printed."""
+        return self.folder / f"{name}.txt"
+
+    def check(self) -> None:
+        """Notice a node that has ended.
+
+        Raises
+        ------
+        RobotDynamicsError
+            One has; the sentence is the last line it printed.
+        """
+        for name, process in self.running.items():
+            if process.poll() is not None:
+                lines = self.output(name).read_text(errors="replace").split("\n")
+                last = next((line for line in reversed(lines) if line.strip()), "it printed nothing")
+                raise RobotDynamicsError(f"node '{name}' ended with exit code {process.returncode}: {last}")
+
+    def __enter__(self) -> "Processes":
+        """Give the processes themselves."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End all nodes: SIGINT, then SIGKILL for those that do not obey."""
+        for process in self.running.values():
+            process.send_signal(signal.SIGINT)
+        deadline = time.monotonic() + STOP_TIMEOUT
+        for process in self.running.values():
+            try:
+                process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+class Recorder:
+    """Takes raw messages with their DDS times out of deep queues; nothing is decoded while the loop runs."""
+
+    def __init__(self, node: Node):
+        """Subscribe to every topic of the recording."""
+        self.node = node
+        self.subscriptions = {
+            topic: node.create_subscription(kind, topic, lambda _: None, QUEUE, raw=True)
+            for topic, kind in TOPICS.items()
+        }
+        self.taken: dict[str, list[tuple[bytes, dict[str, Any]]]] = {topic: [] for topic in TOPICS}
+
+    def take(self) -> None:
+        """Empty the queues."""
+        for topic, subscription in self.subscriptions.items():
+            with subscription.handle:
+                while (taken := subscription.handle.take_message(subscription.msg_type, True)) is not None:
+                    self.taken[topic].append(taken)
+
+    def count(self, topic: str) -> int:
+        """How many messages have come."""
+        return len(self.taken[topic])
+
+    def newest(self, topic: str) -> float:
+        """Stamp of the newest message [s]."""
+        return convert.seconds_from_stamp(self.decode(topic, -1).header.stamp)
+
+    def decode(self, topic: str, index: int) -> Any:
+        """One message."""
+        return deserialize_message(self.taken[topic][index][0], TOPICS[topic])
+
+    def decoded(self, topic: str) -> list[Any]:
+        """All messages of a topic."""
+        return [deserialize_message(raw, TOPICS[topic]) for raw, _ in self.taken[topic]]
+
+    def received(self, topic: str) -> list[int]:
+        """When each message came [ns of wall time]."""
+        return [info["received_timestamp"] for _, info in self.taken[topic]]
+
+    def lost(self, topic: str) -> int:
+        """How many messages between the first and the last did not come; -1 where ROS does not number them."""
+        numbers = [info.get("publication_sequence_number") for _, info in self.taken[topic]]
+        if not numbers or numbers[0] is None:
+            return -1 if numbers else 0
+        return numbers[-1] - numbers[0] + 1 - len(numbers)
+
+
+def run_loop(urdf: Path, legs: Legs, duration: float, progress: Progress) -> Recording:
+    """Stand up, stand, trot; `duration` in simulated seconds from the first command.
+
+    Raises
+    ------
+    RobotDynamicsError
+        A node ended, or published nothing in time.
+    """
+    environment = {"ROS_DOMAIN_ID": str(own_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    os.environ.update(environment)
+    context = Context()
+    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        recorder = Recorder(Node("demo", context=context))
+        with tempfile.TemporaryDirectory() as folder, Processes(urdf, environment, Path(folder)) as processes:
+            begin = start(processes, recorder, progress)
+            trot_at, end = begin + STAND * duration, begin + duration
+            timeout = duration / SLOWEST
+            watch(processes, recorder, trot_at, timeout, lambda t: progress("standing", (t - begin) / duration))
+            request_trot(context)
+            watch(processes, recorder, end, timeout, lambda t: progress("trotting", (t - begin) / duration))
+            progress("reading", 1.0)
+        return recording(recorder, legs, begin, trot_at, end)
+    finally:
+        rclpy.shutdown(context=context)
+
+
+def own_domain() -> int:
+    """A DDS domain that a second run beside this one does not share: 1 .. 100."""
+    return 1 + os.getpid() % 100
+
+
+def start(processes: Processes, recorder: Recorder, progress: Progress) -> float:
+    """Start the nodes, each once the one it needs publishes; returns the stamp of the first command [s]."""
+    awaited = {"plant": "joint_states", "feedforward": "feedforward/torque/total", "controller": "joint_commands"}
+    for name in SETTINGS:
+        progress(f"starting {name}", 0.0)
+        processes.start(name)
+        if name in awaited:
+            await_message(processes, recorder, name, awaited[name])
+    first: JointState = recorder.decode("joint_commands", 0)
+    return convert.seconds_from_stamp(first.header.stamp)
+
+
+def await_message(processes: Processes, recorder: Recorder, name: str, topic: str) -> None:
+    """Wait until a node publishes."""
+    deadline = time.monotonic() + START_TIMEOUT
+    while not recorder.count(topic):
+        processes.check()
+        if time.monotonic() > deadline:
+            raise RobotDynamicsError(f"node '{name}' did not publish '{topic}' within {START_TIMEOUT:.0f} s")
+        time.sleep(POLL)
+        recorder.take()
+
+
+def watch(
+    processes: Processes, recorder: Recorder, until: float, duration: float, report: Callable[[float], None]
+) -> None:
+    """Record until a simulated time."""
+    deadline = time.monotonic() + duration / SLOWEST
+    while (now := recorder.newest("joint_states")) < until:
+        processes.check()
+        if time.monotonic() > deadline:
+            raise RobotDynamicsError(
+                f"the simulation is slower than {SLOWEST:g} of real time: it stands at {now:.2f} s"
+            )
+        report(now)
+        time.sleep(POLL)
+        recorder.take()
+
+
+def request_trot(context: Context) -> None:
+    """Call the controller's service."""
+    executor = SingleThreadedExecutor(context=context)
+    helper = Node("demo_client", context=context)
+    client = helper.create_client(SetBool, "controller/gait")
+    executor.add_node(helper)
+    answer = client.call_async(SetBool.Request(data=True))
+    executor.spin_until_future_complete(answer, timeout_sec=STOP_TIMEOUT)
+    if not answer.done():
+        raise RobotDynamicsError("the controller did not answer the service 'controller/gait'")
+
+
+def recording(recorder: Recorder, legs: Legs, begin: float, trot_at: float, end: float) -> Recording:
+    """Decode everything from `begin` on."""
+    model = legs.model
+    states, odometry = recorder.decoded("joint_states"), recorder.decoded("odom")
+    contacts, feedforward = recorder.decoded("contacts"), recorder.decoded("feedforward/torque/total")
+    contact_arrays = [convert.contacts_from_msg(msg) for msg in contacts]
+    received = recorder.received("joint_states")
+    return Recording(
+        robot=model.name,
+        weight=float(model.mass * np.linalg.norm(model.gravity)),
+        feet=tuple(legs.names),
+        joints=model.joint_names,
+        begin=begin,
+        trot_at=trot_at,
+        end=end,
+        joint_time=times(states),
+        effort=efforts(states, model.joint_names),
+        base_time=times(odometry),
+        base=np.array([convert.base_from_odometry(msg)[0] for msg in odometry]).reshape(-1, 7),
+        contact_links=tuple(contacts[0].joint_names) if contacts else (),
+        contact_time=times(contacts),
+        contact_position=np.array([p for _, p, _, _ in contact_arrays]),
+        contact_velocity=np.array([v for _, _, v, _ in contact_arrays]),
+        contact_force=np.array([f for _, _, _, f in contact_arrays]),
+        feedforward_time=times(feedforward),
+        feedforward=efforts(feedforward, model.joint_names),
+        command_age=command_age(recorder, states),
+        wall_time=1e-9 * (received[-1] - received[0]),
+        received={topic: recorder.count(topic) for topic in TOPICS},
+        lost={topic: recorder.lost(topic) for topic in TOPICS},
+    )
+
+
+def times(messages: Sequence[Any]) -> np.ndarray:
+    """Stamps (len(messages),) [s]."""
+    return np.array([convert.seconds_from_stamp(msg.header.stamp) for msg in messages])
+
+
+def efforts(messages: Sequence[JointState], joints: Sequence[str]) -> np.ndarray:
+    """Efforts (len(messages), n) in the order of `joints`."""
+    if not messages:
+        return np.zeros((0, len(joints)))
+    order = [list(messages[0].name).index(joint) for joint in joints]
+    return np.array([msg.effort for msg in messages])[:, order]
+
+
+def command_age(recorder: Recorder, states: Sequence[JointState]) -> np.ndarray:
+    """Wall time from each state to the command that answers it [s]: both carry the same stamp."""
+    came = {
+        convert.nanoseconds_from_stamp(msg.header.stamp): t
+        for msg, t in zip(states, recorder.received("joint_states"), strict=True)
+    }
+    answers = zip(recorder.decoded("joint_commands"), recorder.received("joint_commands"), strict=True)
+    stamped = ((convert.nanoseconds_from_stamp(msg.header.stamp), t) for msg, t in answers)
+    return 1e-9 * np.array([t - came[stamp] for stamp, t in stamped if stamp in came], dtype=float)
