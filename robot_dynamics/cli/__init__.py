@@ -49,17 +49,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """Build the parser, importing only the module of the subcommand in `arguments`, or all of them for --help."""
+    """Build the parser with the subcommands that `arguments` needs."""
     parser = argparse.ArgumentParser(prog="robot_dynamics", description="Rigid-body dynamics of a URDF robot.")
     parser.add_argument("--version", action="version", version=f"robot_dynamics {package_version()}")
     subparsers = parser.add_subparsers(dest="command", metavar="command", required=True)
-    asked = [arguments[0]] if arguments and arguments[0] in COMMANDS else list(COMMANDS)
-    for command in asked:
+    for command in needed(arguments):
         module = importlib.import_module(f"robot_dynamics.cli.{COMMANDS[command]}")
         subparser = subparsers.add_parser(command, help=module.HELP, description=module.HELP)
         module.add_arguments(subparser)
         subparser.set_defaults(run=module.run)
     return parser
+
+
+def needed(arguments: Sequence[str]) -> Sequence[str]:
+    """Subcommands whose modules have to be imported."""
+    first = arguments[0] if arguments else "--help"
+    if first == "--version":
+        return []
+    return [first] if first in COMMANDS else list(COMMANDS)
 
 
 def package_version() -> str:

@@ -22,9 +22,7 @@ SHORTEST = 6.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "--robot", type=Path, help="URDF of a quadruped (default: the Mini Cheetah of this package)"
-    )
+    parser.add_argument("--robot", type=Path, help="URDF of a quadruped (default: the Mini Cheetah of this package)")
     parser.add_argument("--duration", type=float, default=10.0, help="simulated seconds (default: %(default)g)")
     parser.add_argument(
         "--output", type=Path, default=Path("report/demo.html"), help="HTML page (default: %(default)s)"

@@ -1,0 +1,20 @@
+"""`robot_dynamics warm-up`: compile now instead of at the first start of a node."""
+
+import argparse
+
+from robot_dynamics.kernels.jit import CACHE_FOLDER
+from robot_dynamics.warm_up import warm_up
+
+HELP = "compile all kernels and keep the machine code, so that nodes start fast"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """No arguments."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compile, and say where the machine code is kept."""
+    for what in warm_up():
+        print(f"compiling {what}", flush=True)
+    print(f"machine code: {CACHE_FOLDER or 'no folder can be written, so every start compiles'}")
+    return 0
