@@ -1,0 +1,519 @@
+"""Plant: a simulated robot on terrain. The only class with state; deterministic, no clock, no input or output."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .checks import checked
+from .contact.checks import check_choice, check_range
+from .contact.impulse import Impulse
+from .contact.points import contact_points
+from .contact.spring_damper import SpringDamper
+from .contact.terrain import Plane, Surface, pack
+from .description import Array
+from .errors import DivergedError, ParameterError, ShapeError, SingularModelError
+from .kernels import contact as law
+from .kernels import rows, step
+from .kinematics import Points, neutral, point_rows
+from .model import Model
+
+ONE_DOF = ("revolute", "continuous", "prismatic")
+WORST_QUATERNION = 1e-3
+"""Largest error of the norm of a quaternion that `reset` takes and normalises."""
+
+
+@dataclass(frozen=True, slots=True)
+class SensorNoise:
+    """Standard deviations of what `Plant.measure` adds: white noise per reading, and a bias drawn at `reset`.
+
+    position [rad, m], velocity [rad/s, m/s], gyro [rad/s], accelerometer [m/s^2], each followed by its bias.
+    """
+
+    position: float = 0.0
+    position_bias: float = 0.0
+    velocity: float = 0.0
+    velocity_bias: float = 0.0
+    gyro: float = 0.0
+    gyro_bias: float = 0.0
+    accelerometer: float = 0.0
+    accelerometer_bias: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        for name in self.__slots__:
+            check_range(f"{name} of SensorNoise", getattr(self, name), 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlantParams:
+    """Everything that makes a simulation, beside the robot.
+
+    Parameters
+    ----------
+    timestep : float
+        h [s].
+    contact : SpringDamper or Impulse
+        Law of all contact points (SPEC 6).
+    terrain : sequence of Plane, Box, HeightField
+        The deepest surface wins.
+    integrator : str
+        'semi_implicit': v <- v + h qdd, q <- q (+) h v; in flight momentum and centre of mass are exact.
+        'rk4': steps in which nothing touches, sticks or pushes are taken by the fourth-order rule instead.
+    actuator_lag : float
+        Time constant of the joint efforts [s]; 0 is none.
+    command_delay : int
+        Steps that a command travels.
+    no_load_speed : float or (joints,), optional
+        Speed [rad/s, m/s] at which a driving motor has no effort left; from half of it on its effort falls linearly.
+        None: no such limit. 'urdf': the velocity limits of the model.
+    joint_friction, stops : bool
+        Coulomb friction of the URDF, as effort that holds a joint at rest; joint limits as stops without rebound.
+    noise : SensorNoise
+        What `Plant.measure` adds.
+    seed : int
+        Of the noise.
+
+    Raises
+    ------
+    ParameterError
+        A value outside its range.
+    """
+
+    timestep: float = 1e-3
+    contact: SpringDamper | Impulse = field(default_factory=SpringDamper)
+    terrain: Sequence[Surface] = (Plane(),)
+    integrator: str = "semi_implicit"
+    actuator_lag: float = 0.0
+    command_delay: int = 0
+    no_load_speed: float | Array | str | None = None
+    joint_friction: bool = True
+    stops: bool = True
+    noise: SensorNoise = field(default_factory=SensorNoise)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the ranges and that figures fit the timestep."""
+        check_range("timestep", self.timestep, 0.0, 0.1, open_low=True)
+        check_choice("integrator", self.integrator, ("semi_implicit", "rk4"))
+        check_range("actuator_lag", self.actuator_lag, 0.0)
+        check_range("command_delay", self.command_delay, 0, 10000)
+        if not isinstance(self.contact, SpringDamper | Impulse):
+            raise ParameterError(f"contact must be a SpringDamper or an Impulse, got {self.contact!r}")
+        if isinstance(self.contact, Impulse) and (self.contact.recovery or 0.0) * self.timestep > 1.0 + 1e-12:
+            raise ParameterError(
+                f"recovery must be at most 1 / timestep = {1.0 / self.timestep:g} 1/s, got {self.contact.recovery:g}"
+            )
+        if isinstance(self.no_load_speed, str):
+            check_choice("no_load_speed", self.no_load_speed, ("urdf",))
+        elif self.no_load_speed is not None:
+            check_range("no_load_speed", self.no_load_speed, 0.0, open_low=True)
+        pack(self.terrain)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contacts:
+    """One row per contact point, in the order of the plant's points; the state's places, the last step's forces.
+
+    position, velocity (k, 3) world axes; depth (k,) [m] below the surface, 0 above; force_world (k, 3) of the ground on
+    the robot [N]; deflection (k, 2) tangential memory of the spring-damper in surface axes [m].
+    """
+
+    link: tuple[str, ...]
+    position: Array
+    velocity: Array
+    depth: Array
+    force_world: Array
+    deflection: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """Ledger since `reset` [J]: kinetic + potential + elastic = initial + work_in - dissipated_* + balance_error.
+
+    `elastic` is stored in the contact springs. balance_error is that of the integration, of first order in the timestep.
+    momentum_error [N s] and angular_momentum_error [N m s] (about the world's origin): what contacts, pushes and weight
+    do not explain of a floating robot's momentum; nan with a fixed base.
+    """
+
+    kinetic: float
+    potential: float
+    elastic: float
+    initial: float
+    work_in: float
+    dissipated_joint: float
+    dissipated_contact: float
+    momentum_error: float
+    angular_momentum_error: float
+
+    @property
+    def total(self) -> float:
+        """Kinetic + potential + elastic."""
+        return self.kinetic + self.potential + self.elastic
+
+    @property
+    def balance_error(self) -> float:
+        """Energy there is less the energy there should be."""
+        return self.total - (self.initial + self.work_in - self.dissipated_joint - self.dissipated_contact)
+
+
+@dataclass(frozen=True, slots=True)
+class Solver:
+    """Contact solver: iterations and true residual of the last step, steps since `reset` that missed the tolerance.
+
+    residual: spring-damper max |f - law| / (1 N + max f_n); impulse natural map [m/s].
+    """
+
+    iterations: int
+    residual: float
+    unconverged: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measurement:
+    """What sensors say: joint positions and velocities (n,), effort (n,), and of the base orientation (quaternion xyzw),
+    angular velocity (3,) and specific force (3,) [m/s^2] in base axes (identity, 0, -g with a fixed base).
+    """
+
+    position: Array
+    velocity: Array
+    effort: Array
+    orientation: Array
+    angular_velocity: Array
+    linear_acceleration: Array
+
+
+REASONS = {
+    step.NOT_FINITE: "the state is no longer finite",
+    step.ENERGY_JUMP: "energy appeared from nothing",
+}
+
+
+class Plant:
+    """A robot in simulation: set a state, command it, advance it.
+
+    Starts at the neutral configuration, at rest and limp. After a DivergedError the plant keeps its last good state and
+    refuses to go on until `reset`.
+    """
+
+    def __init__(self, model: Model, params: PlantParams | None = None, points: Points | None = None):
+        """Plant of `model` on `params.terrain`; `points` default to `contact_points(model)`.
+
+        Raises
+        ------
+        SingularModelError
+            A joint carries no inertia.
+        ParameterError
+            A per-point or per-joint figure of the wrong length.
+        """
+        if model.report.singular:
+            raise SingularModelError(f"these joints carry no inertia: {', '.join(model.report.singular)}")
+        self.model = model
+        self.params = params or PlantParams()
+        self.points = contact_points(model) if points is None else points
+        self._n = len(model.joint_names)
+        self._settings = _settings(self.params)
+        self._machine = _machine(model, self.params, self.points)
+        k = len(self.points)
+        self._memory = step.memory(
+            model.nv, model.nq, len(model.topology), model.nb, self._n, k, model.has_mimic
+        )
+        self._state = _state(model, k)
+        self._command = step.Command(
+            now=np.zeros((5, self._n)),
+            queue=np.zeros((self.params.command_delay + 1, 5, self._n)),
+            pushes=np.zeros((step.PUSHES, step.PUSH_COLUMNS)),
+        )
+        self.reset(neutral(model), np.zeros(model.nv))
+
+    def reset(self, q: ArrayLike, qd: ArrayLike, deflection: ArrayLike | None = None) -> None:
+        """Set the state (nq,), (nv,), the points' deflection (k, 2) [m], time 0, no command, no push, a new ledger.
+
+        Raises
+        ------
+        ShapeError
+            Wrong length, values that are not finite, a quaternion that is not of unit length.
+        """
+        q = _normalised(self.model, checked("q", q, (self.model.nq,)))
+        qd = checked("qd", qd, (self.model.nv,))
+        k = len(self.points)
+        start = np.zeros((k, 2)) if deflection is None else checked("deflection", deflection, (k, 2))
+        for array in (*self._state, *self._command):
+            array[...] = 0
+        self._state.q[:], self._state.qd[:], self._state.deflection[:] = q, qd, start
+        self._diverged = ""
+        self._rng = np.random.default_rng(self.params.seed)
+        noise = self.params.noise
+        self._bias = {
+            "position": noise.position_bias * self._rng.standard_normal(self._n),
+            "velocity": noise.velocity_bias * self._rng.standard_normal(self._n),
+            "gyro": noise.gyro_bias * self._rng.standard_normal(3),
+            "accelerometer": noise.accelerometer_bias * self._rng.standard_normal(3),
+        }
+        step.begin(self._machine, self._state, self._settings, self._memory)
+
+    def command(self, tau: ArrayLike) -> None:
+        """Apply joint efforts (n,) [N m, N] from the next step on, within the effort limits."""
+        self._command.now[:] = 0.0
+        self._command.now[4] = checked("tau", tau, (self._n,))
+
+    def track(
+        self, q_des: ArrayLike, qd_des: ArrayLike, kp: ArrayLike, kd: ArrayLike, tau_ff: ArrayLike | None = None
+    ) -> None:
+        """Apply kp (q_des - q) + kd (qd_des - qd) + tau_ff at every step, kd by the end of the step (SPEC 6.4).
+
+        All (n,) in the order of `model.joint_names`; kp [N m/rad] and kd [N m s/rad] may be single numbers.
+
+        Raises
+        ------
+        ParameterError
+            A negative gain.
+        """
+        n = self._n
+        given = [checked("q_des", q_des, (n,)), checked("qd_des", qd_des, (n,))]
+        for name, gain in (("kp", kp), ("kd", kd)):
+            given.append(np.full(n, float(gain)) if np.ndim(gain) == 0 else checked(name, gain, (n,)))
+            check_range(name, given[-1] if n else 0.0, 0.0)
+        given.append(np.zeros(n) if tau_ff is None else checked("tau_ff", tau_ff, (n,)))
+        self._command.now[:] = given
+
+    def push(self, link: str, wrench_world: ArrayLike, duration: float, ramp: float = 0.0) -> None:
+        """Push `link` from now on with [moment, force] (6,), world axes, at its origin [N m, N].
+
+        Rises and falls over `ramp` [s] at either end of `duration` [s].
+
+        Raises
+        ------
+        UnknownNameError, ParameterError
+            No such link, a link of the fixed base, a ramp longer than half the duration, too many pushes at once.
+        """
+        i = self.model.link_index(link)
+        wrench = checked("wrench_world", wrench_world, (6,))
+        check_range("duration", duration, 0.0, open_low=True)
+        check_range("ramp", ramp, 0.0, 0.5 * duration)
+        body = self.model.link_bodies[i]
+        if body == 0:
+            raise ParameterError(f"link '{link}' belongs to the fixed base and cannot be pushed")
+        free = np.flatnonzero(self._command.pushes[:, 2] <= self.time)
+        if not len(free):
+            raise ParameterError(f"at most {step.PUSHES} pushes at once")
+        row = self.model.row_body[body]
+        turn = self.model.parameters[row, rows.TURN : rows.TURN + 9].reshape(3, 3)
+        self._command.pushes[free[0]] = [
+            row, self.time, self.time + duration, ramp, *wrench, *(turn.T @ self.model.link_p[i]), 0.0
+        ]
+
+    def advance(self, duration: float) -> None:
+        """Go on by `duration` [s], to the nearest step.
+
+        Raises
+        ------
+        DivergedError
+            The motion cannot be believed any more; the plant is then at its last good state and stays there.
+        """
+        check_range("duration", duration, 0.0)
+        h = self.params.timestep
+        self._run(round((self.time + duration) / h) - int(self._state.counters[step.STEPS]))
+
+    def step(self) -> None:
+        """Go on by one timestep; raises as `advance`."""
+        self._run(1)
+
+    def _run(self, steps: int) -> None:
+        if self._diverged:
+            raise DivergedError(f"the plant stopped: {self._diverged}; reset it first")
+        status = step.run(self._machine, self._state, self._settings, self._command, self._memory, steps)
+        if status != step.FINE:
+            self._diverged = f"{REASONS[status]} at t = {self.time:.6g} s"
+            raise DivergedError(f"the plant stopped: {self._diverged}; its last good state is kept")
+
+    @property
+    def time(self) -> float:
+        """Simulated time since `reset` [s]."""
+        return float(self._state.counters[step.STEPS]) * self.params.timestep
+
+    @property
+    def q(self) -> Array:
+        """Configuration (nq,)."""
+        return self._state.q.copy()
+
+    @property
+    def qd(self) -> Array:
+        """Velocity (nv,)."""
+        return self._state.qd.copy()
+
+    @property
+    def qdd(self) -> Array:
+        """Change of qd (nv,) in the last step over the timestep."""
+        return self._state.qdd.copy()
+
+    @property
+    def tau(self) -> Array:
+        """Applied joint efforts (n,) of the last step: PD by the velocity at its end, clamped [N m, N]."""
+        return self._state.motor.copy()
+
+    @property
+    def contacts(self) -> Contacts:
+        """All contact points."""
+        s = self._state
+        return Contacts(
+            link=self.points.link,
+            position=s.position.copy(),
+            velocity=s.velocity.copy(),
+            depth=s.depth.copy(),
+            force_world=s.force_world.copy(),
+            deflection=s.deflection.copy(),
+        )
+
+    @property
+    def energy(self) -> Energy:
+        """Energy ledger and momentum balance."""
+        ledger = self._state.ledger
+        errors = (math.nan, math.nan)
+        if self.model.floating_base:
+            counted = ledger[step.LINEAR_MOMENTUM : step.LEDGER].reshape(2, 3)
+            errors = tuple(np.linalg.norm(self._memory.whole[:6].reshape(2, 3) - counted, axis=1))
+        return Energy(
+            kinetic=float(ledger[step.KINETIC]),
+            potential=float(ledger[step.POTENTIAL]),
+            elastic=float(ledger[step.ELASTIC]),
+            initial=float(ledger[step.INITIAL]),
+            work_in=float(ledger[step.WORK]),
+            dissipated_joint=float(ledger[step.DISSIPATED_JOINT]),
+            dissipated_contact=float(ledger[step.DISSIPATED_CONTACT]),
+            momentum_error=float(errors[0]),
+            angular_momentum_error=float(errors[1]),
+        )
+
+    @property
+    def solver(self) -> Solver:
+        """How the contact solver did."""
+        counters = self._state.counters
+        return Solver(
+            int(counters[step.ITERATIONS]), float(self._state.residual[0]), int(counters[step.UNCONVERGED])
+        )
+
+    def measure(self) -> Measurement:
+        """Sensor readings of this instant, with the noise and bias of `params.noise`."""
+        noise, rng, bias = self.params.noise, self._rng, self._bias
+        q, qd, joints = self._state.q, self._state.qd, self._n
+        v_index = self.model.v_index
+        orientation, omega, force = np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3), -self.model.gravity
+        if self.model.floating_base:
+            orientation, omega = q[3:7].copy(), qd[:3]
+            acceleration = self._state.qdd[3:6] + np.cross(omega, qd[3:6])
+            force = acceleration - _rotate_back(orientation, self.model.gravity)
+        return Measurement(
+            position=q[self.model.q_index] + bias["position"] + noise.position * rng.standard_normal(joints),
+            velocity=qd[v_index] + bias["velocity"] + noise.velocity * rng.standard_normal(joints),
+            effort=self.tau,
+            orientation=orientation,
+            angular_velocity=omega + bias["gyro"] + noise.gyro * rng.standard_normal(3),
+            linear_acceleration=force + bias["accelerometer"] + noise.accelerometer * rng.standard_normal(3),
+        )
+
+
+def _rotate_back(quaternion: Array, x: Array) -> Array:
+    """R(quaternion)^T x."""
+    u, w = quaternion[:3], quaternion[3]
+    turned: Array = x - 2.0 * w * np.cross(u, x) + 2.0 * np.cross(u, np.cross(u, x))
+    return turned
+
+
+def _normalised(model: Model, q: Array) -> Array:
+    """Return q with unit quaternions. Raises ShapeError if one is far from it."""
+    q = q.copy()
+    for i in np.flatnonzero(model.topology[:, rows.KIND] == rows.FREE):
+        part = slice(model.topology[i, rows.IQ] + 3, model.topology[i, rows.IQ] + 7)
+        size = np.linalg.norm(q[part])
+        if abs(size - 1.0) > WORST_QUATERNION:
+            raise ShapeError(f"the quaternion q[{part.start}:{part.stop}] must have unit length, got {size:.6g}")
+        q[part] /= size
+    return q
+
+
+def _settings(params: PlantParams) -> step.Settings:
+    contact, h = params.contact, params.timestep
+    schemes = {"implicit": law.IMPLICIT, "explicit": step.EXPLICIT, "linear": step.LINEAR}
+    impulse = contact if isinstance(contact, Impulse) else Impulse()
+    return step.Settings(
+        timestep=float(h),
+        scheme=schemes[contact.scheme] if isinstance(contact, SpringDamper) else law.IMPULSE,
+        below=isinstance(contact, Impulse) and contact.activation == "below",
+        restitution=float(impulse.restitution),
+        recovery=0.2 / h if impulse.recovery is None else float(impulse.recovery),
+        recovery_speed=float(impulse.recovery_speed),
+        sweeps=int(contact.iterations),
+        tolerance=float(contact.tolerance),
+        lag=1.0 if params.actuator_lag == 0.0 else -math.expm1(-h / params.actuator_lag),
+        delay=int(params.command_delay),
+        runge_kutta=params.integrator == "rk4",
+    )
+
+
+def _spread(name: str, value: float | Array, count: int) -> Array:
+    """`value` as (count,). Raises ParameterError."""
+    x = np.asarray(value, dtype=float)
+    if x.shape not in ((), (count,)):
+        raise ParameterError(f"{name} must be one number or {count}, got shape {x.shape}")
+    return np.ascontiguousarray(np.broadcast_to(x, (count,)))
+
+
+def _machine(model: Model, params: PlantParams, points: Points) -> step.Machine:
+    n, k, contact = len(model.joint_names), len(points), params.contact
+    single = np.array([kind in ONE_DOF for kind in model.joint_kinds], dtype=bool)
+    own_row = np.full(n, -1)
+    damping = np.zeros(model.nv)
+    for j in range(n):
+        held = (model.topology[:, rows.IV] == model.v_index[j]) & (model.topology[:, rows.KIND] != rows.FIXED)
+        leads = held & (model.topology[:, rows.FOLLOWS] == 0) & (np.arange(len(held)) > 0)
+        if single[j]:
+            own_row[j] = np.flatnonzero(leads)[0]
+        end = model.v_index[j + 1] if j + 1 < n else model.nv
+        damping[model.v_index[j] : end] = model.damping[j]
+    speed = params.no_load_speed
+    no_load = model.velocity_limit if isinstance(speed, str) else (np.inf if speed is None else speed)
+    row, r = point_rows(model, points)
+    surfaces, heights = pack(params.terrain)
+    laws = ("stiffness", "damping", "friction")
+    return step.Machine(
+        topology=np.array(model.topology),
+        parameters=np.array(model.parameters),
+        joint_q=np.array(model.q_index),
+        joint_v=np.array(model.v_index),
+        joint_row=own_row,
+        damping=damping,
+        friction=np.where(single, model.friction, 0.0) * params.joint_friction,
+        lower=np.where(single & params.stops, model.lower, -np.inf),
+        upper=np.where(single & params.stops, model.upper, np.inf),
+        effort=np.array(model.effort_limit),
+        no_load_speed=_spread("no_load_speed", no_load, n),
+        point_row=np.array(row),
+        point_r=np.ascontiguousarray(r),
+        radius=np.array(points.radius, dtype=float),
+        law=np.column_stack([_spread(name, getattr(contact, name, 0.0), k) for name in laws]).reshape(k, 3).copy(),
+        surfaces=surfaces,
+        heights=heights,
+    )
+
+
+def _state(model: Model, k: int) -> step.State:
+    n = len(model.joint_names)
+    return step.State(
+        q=np.zeros(model.nq),
+        qd=np.zeros(model.nv),
+        qdd=np.zeros(model.nv),
+        motor=np.zeros(n),
+        deflection=np.zeros((k, 2)),
+        force=np.zeros((k, 3)),
+        force_world=np.zeros((k, 3)),
+        row_force=np.zeros(2 * n),
+        position=np.zeros((k, 3)),
+        velocity=np.zeros((k, 3)),
+        depth=np.zeros(k),
+        ledger=np.zeros(step.LEDGER),
+        counters=np.zeros(step.COUNTERS, np.int64),
+        residual=np.zeros(1),
+    )
