@@ -265,17 +265,18 @@ def c_source(joint_names: Sequence[str], revolute: Flags, entries: Entries) -> s
 
 
 def _variables(revolute: Flags, entries: Entries) -> list[tuple[str, str]]:
-    """Names and values of the basis functions that occur."""
+    """Names and values of the basis functions that occur, and of what they are made of."""
     used = np.any([tensor != 0.0 for tensor in entries.values()], axis=0)
     found = []
     for i, r in enumerate(revolute):
         digits = np.flatnonzero(used.any(axis=tuple(m for m in range(used.ndim) if m != i)))
         c, s, q = f"c{i + 1}", f"s{i + 1}", f"q{i + 1}"
-        if digits.max() > 0 and r:
-            found += [(c, f"cos(q[{i}])"), (s, f"sin(q[{i}])")]
-            found += [(f"cc{i + 1}", f"{c} * {c}"), (f"cs{i + 1}", f"{c} * {s}")]
-        elif digits.max() > 0:
-            found += [(q, f"q[{i}]"), (f"qq{i + 1}", f"{q} * {q}")]
+        values = {c: f"cos(q[{i}])", s: f"sin(q[{i}])", f"c{c}": f"{c} * {c}", f"c{s}": f"{c} * {s}"}
+        needs = {1: (c,), 2: (s,), 3: (c, f"c{c}"), 4: (c, s, f"c{s}")}
+        if not r:
+            values, needs = {q: f"q[{i}]", f"q{q}": f"{q} * {q}"}, {1: (q,), 2: (q, f"q{q}")}
+        needed = {name for digit in digits if digit for name in needs[digit]}
+        found += [(name, value) for name, value in values.items() if name in needed]
     return found
 
 
