@@ -5,7 +5,7 @@ the frame of its first link. Joints stand in the order of the URDF tree walk (de
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +17,7 @@ from .kernels import rows
 from .kernels.bodies import center_of_mass
 from .kernels.dense import pivots
 from .kernels.tree import mass_matrix
+from .kernels.tree import pivots as tree_pivots
 
 IntArray = NDArray[np.int64]
 
@@ -375,7 +376,7 @@ def _assemble(
         mass=moving + walk.bodies[0].mass,
         com=com,
         nonphysical=tuple(sentence for link in links if (sentence := nonphysical_inertia(link))),
-        singular=_singular_joints(packed),
+        singular=_singular_joints(packed, [b.joint.name if b.joint is not None else b.name for b in walk.bodies]),
         mimic=mimic,
         dropped=dict(robot.dropped),
     )
@@ -457,18 +458,43 @@ def _mass_and_com(world: _Body, packed: _Packed) -> tuple[float, Array]:
     return mass, _frozen((mass * com + world.moment) / total if total > 0.0 else com)
 
 
-def _singular_joints(packed: _Packed) -> tuple[str, ...]:
-    """Joints whose pivot D_i (A5) vanishes at each of three configurations."""
+def _singular_joints(packed: _Packed, names: Sequence[str]) -> tuple[str, ...]:
+    """Joints whose pivot D_i (A5) vanishes at the neutral or at one of three random configurations.
+
+    `names`: joint of every row, the root link for a free base. Rows found are locked and the rest is asked again. A mimic
+    joint without inertia of its own is no fault when the joints it moves with have some: there H itself is asked.
+    """
     rng = np.random.default_rng(0)
-    H = np.empty((packed.nv, packed.nv))
-    largest = np.zeros(packed.nv)
-    for _ in range(3):
-        q = _neutral(packed) + 0.3 * rng.standard_normal(packed.nq)
-        mass_matrix(packed.topology, packed.parameters, q, H)
-        D = H.diagonal().copy()
-        pivots(H, D)
-        largest = np.maximum(largest, D)
-    ends = [*[iv for _, iv in packed.index.values()], packed.nv]
-    return tuple(
-        name for (name, (_, iv)), end in zip(packed.index.items(), ends[1:], strict=True) if not all(largest[iv:end] > 0.0)
-    )
+    rows_found: set[int] = set()
+    for spread in (0.0, 0.3, 0.3, 0.3):
+        q = _neutral(packed) + spread * rng.standard_normal(packed.nq)
+        rows_found |= _rows_without_inertia(packed, q)
+        if rows_found and packed.topology[:, rows.FOLLOWS].any():
+            H = np.empty((packed.nv, packed.nv))
+            mass_matrix(packed.topology, packed.parameters, q, H)
+            D = H.diagonal().copy()
+            pivots(H, D)
+            rows_found = {i for i in rows_found if not D[packed.topology[i, rows.IV]] > 0.0}
+    own = [i for i in sorted(rows_found) if not packed.topology[i, rows.FOLLOWS]]
+    return tuple(dict.fromkeys(names[i] for i in own or sorted(rows_found)))
+
+
+def _rows_without_inertia(packed: _Packed, q: Array) -> set[int]:
+    found: set[int] = set()
+    added = np.zeros(packed.nv)
+    D, diagonal = np.ones((2, len(packed.topology)))
+    for _ in range(_MOST_ROUNDS):
+        tree_pivots(packed.topology, packed.parameters, q, added, D, diagonal)
+        empty = [i for i in range(1, len(D)) if not D[i] > max(1e-10 * diagonal[i], 1e-14) and i not in found]
+        if not empty:
+            break
+        # the last row is furthest from the root: what it lacks may have spoilt the rows before it
+        blamed = [i for i in empty if not diagonal[i] > 1e-14] or [empty[-1]]
+        found.update(blamed)
+        added[packed.topology[blamed, rows.IV]] = _LOCKED
+    return found
+
+
+_MOST_ROUNDS = 16
+_LOCKED = 1e30
+

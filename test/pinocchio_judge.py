@@ -1,29 +1,38 @@
 """The same robot in Pinocchio, an independent library, with states and results carried over by joint name.
 
-Pinocchio stores a continuous joint as (cos, sin), orders joints by name and puts linear parts before angular ones.
+Pinocchio stores a continuous joint as (cos, sin), orders joints by name and puts linear parts before angular ones. Where
+its own mimic joints cannot be built (it wants the followed joint first) its full tree is projected: v = G qd, G^T tau.
 """
 
 import numpy as np
 import pinocchio as pin
 
 from robot_dynamics import Model
+from robot_dynamics.model import mimic_law
 
 
 class Judge:
     """Pinocchio's model of a URDF file, called with the states of `model`."""
 
     def __init__(self, path: str, model: Model):
-        root = pin.JointModelFreeFlyer() if model.floating_base else None
-        args = (path,) if root is None else (path, root)
-        self.pin = pin.buildModelFromUrdf(*args, mimic=True)
+        root = () if not model.floating_base else (pin.JointModelFreeFlyer(),)
+        try:
+            self.pin = pin.buildModelFromUrdf(path, *root, mimic=True)
+            self.projected = False
+        except ValueError:
+            self.pin = pin.buildModelFromUrdf(path, *root)
+            self.projected = True
         self.data = self.pin.createData()
         self.model = model
-        velocity = []
+        joints = {joint.name: joint for joint in model.robot.joints}
+        self.laws = {name: (name, 1.0, 0.0) for name in model.joint_names}
+        if self.projected:
+            self.laws |= {name: mimic_law(joints[name], joints) for name in model.report.mimic}
+        self.G = np.zeros((self.pin.nv, model.nv))
         if model.floating_base:
-            velocity += [3, 4, 5, 0, 1, 2]
-        for name in model.joint_names:
-            velocity.append(self.joint(name).idx_v)
-        self.velocity = np.array(velocity, int)
+            self.G[[3, 4, 5, 0, 1, 2], range(6)] = 1.0
+        for name, (followed, ratio, _) in self.laws.items():
+            self.G[self.joint(name).idx_v, model.v_index[model.joint_index(followed)]] = ratio
 
     def joint(self, name: str) -> pin.JointModel:
         return self.pin.joints[self.pin.getJointId(name)]
@@ -33,23 +42,19 @@ class Judge:
         out = pin.neutral(self.pin)
         if self.model.floating_base:
             out[:7] = q[:7]
-        for name, iq in zip(self.model.joint_names, self.model.q_index, strict=True):
+        for name, (followed, ratio, offset) in self.laws.items():
             joint = self.joint(name)
-            if joint.nq == 2:
-                out[joint.idx_q : joint.idx_q + 2] = np.cos(q[iq]), np.sin(q[iq])
-            else:
-                out[joint.idx_q] = q[iq]
+            x = ratio * q[self.model.q_index[self.model.joint_index(followed)]] + offset
+            out[joint.idx_q : joint.idx_q + joint.nq] = [np.cos(x), np.sin(x)] if joint.nq == 2 else x
         return out
 
     def v(self, qd: np.ndarray) -> np.ndarray:
-        """Velocity, acceleration or force in Pinocchio's layout."""
-        out = np.zeros(self.pin.nv)
-        out[self.velocity] = qd
-        return out
+        """Velocity or acceleration in Pinocchio's layout."""
+        return self.G @ qd
 
-    def back(self, v: np.ndarray) -> np.ndarray:
-        """A joint-space vector or matrix in our layout."""
-        return v[self.velocity] if v.ndim == 1 else v[np.ix_(self.velocity, self.velocity)]
+    def back(self, x: np.ndarray) -> np.ndarray:
+        """Joint-space forces or a joint-space matrix in our layout."""
+        return self.G.T @ x if x.ndim == 1 else self.G.T @ x @ self.G
 
     def body_frame(self, body: int) -> tuple[int, pin.SE3]:
         """Pinocchio joint that carries our body, and our body frame in its frame."""

@@ -418,7 +418,8 @@ def aba_inward(topology, parameters, qd, tau, added, w):
             ua = add(ua, kappa)
             u += dot(kappa, ca)
             add3(w, j, T, scale(qd[iv], cross(row3(w, j, W), rotor)))
-            di = 1.0 / (d + parameters[i, ARMATURE] + added[iv])
+            d += parameters[i, ARMATURE] + added[iv]
+            di = 1.0 / d if d > 0.0 else 0.0
         w[i, DI] = di
         w[i, U] = u
         set3(w, i, UL, ul)
@@ -475,3 +476,61 @@ def forward_dynamics(topology, parameters, q, qd, tau, f_ext, qdd):
     aba_outward(topology, parameters, q, qd, f_ext, w)
     aba_inward(topology, parameters, qd, tau, added, w)
     aba_accelerations(topology, row3(parameters, 0, GRAVITY), w, qdd)
+
+
+@kernel
+def pivots(topology, parameters, q, added, D, diagonal):
+    """D_i (A5) and the composite inertia along the joint of every one-dof row; 0 / 0 for a free row without inertia.
+
+    A free row gives the smallest pivot of its articulated inertia and 1. A row without inertia counts as locked.
+    """
+    n = added.shape[0]
+    w = np.empty((topology.shape[0], WORKSPACE))
+    clear_world(w)
+    zero = np.zeros(n)
+    aba_outward(topology, parameters, q, zero, np.empty((0, 6)), w)
+    aba_inward(topology, parameters, zero, zero, added, w)
+    for i in range(1, topology.shape[0]):
+        D[i] = 1.0 / w[i, DI] if w[i, DI] > 0.0 else 0.0
+        diagonal[i] = 1.0
+        if topology[i, KIND] == FREE:
+            D[i] = least_pivot(row6(w, i, M), row9(w, i, H), row6(w, i, N))
+        elif topology[i, KIND] == FIXED:
+            D[i] = 1.0
+    composite(topology, parameters, w)
+    for i in range(1, topology.shape[0]):
+        if topology[i, KIND] == REVOLUTE:
+            diagonal[i] = w[i, N + 5] + parameters[i, ARMATURE]
+        elif topology[i, KIND] != FREE and topology[i, KIND] != FIXED:
+            diagonal[i] = w[i, M] + parameters[i, ARMATURE]
+
+
+@routine
+def least_pivot(M_, H_, N_):
+    """Smallest pivot of [M H; H^T N] relative to its diagonal."""
+    S = np.empty((6, 6))
+    for r, (m, h, n) in enumerate(
+        (
+            ((M_[0], M_[1], M_[2]), (H_[0], H_[1], H_[2]), (N_[0], N_[1], N_[2])),
+            ((M_[1], M_[3], M_[4]), (H_[3], H_[4], H_[5]), (N_[1], N_[3], N_[4])),
+            ((M_[2], M_[4], M_[5]), (H_[6], H_[7], H_[8]), (N_[2], N_[4], N_[5])),
+        )
+    ):
+        for c in range(3):
+            S[r, c] = m[c]
+            S[r, 3 + c] = h[c]
+            S[3 + c, r] = h[c]
+            S[3 + r, 3 + c] = n[c]
+    least = 1.0
+    for k in range(6):
+        start = S[k, k]
+        for j in range(k):
+            S[k, k] -= S[k, j] * S[k, j] * S[j, j]
+        if S[k, k] <= 0.0 or start <= 0.0:
+            return 0.0
+        least = min(least, S[k, k] / start)
+        for i in range(k + 1, 6):
+            for j in range(k):
+                S[i, k] -= S[i, j] * S[k, j] * S[j, j]
+            S[i, k] /= S[k, k]
+    return least
