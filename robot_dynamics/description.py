@@ -81,9 +81,9 @@ class Joint:
 class Rotor:
     """A geared rotor: it hangs on the joint's parent link and spins `ratio` times as fast as the joint.
 
-    `spin_inertia` is about its own axis [kg m^2]; `axis` its unit axis in the parent link's frame (None: the joint axis).
-    `mass`, `com` (3,) and `inertia` (3, 3) about the com, all in the parent link's frame, join the parent link, as if the
-    rotor stood still; leave them out when the URDF's links hold them already.
+    `spin_inertia` is about its own axis [kg m^2]; `axis` its unit axis in the parent link's frame (None: the joint's).
+    `mass`, `com` (3,) and `inertia` (3, 3) about the com, all in the parent link's frame, join the parent link, as if
+    the rotor stood still; leave them out when the URDF's links hold them already.
     """
 
     ratio: float

@@ -2,9 +2,9 @@
 
 Conventions for every function: `q` (nq,) = [x y z, qx qy qz qw, joints] with a floating base, else [joints];
 `qd` (nv,) = [omega, v of the base origin, both in base axes, joint rates]; `qdd` its componentwise derivative (true
-motion: 0 at rest on the ground, R^T g in free fall); `tau` (nv,) the base wrench [n, f] in base axes, then joint efforts
-[N m or N]; `f_ext` (nb, 6) the wrench [n, f] of the environment on each body, body axes, about the body-frame origin.
-SI units, float64. Wrong shapes and values that are not finite raise ShapeError.
+motion: 0 at rest on the ground, R^T g in free fall); `tau` (nv,) the base wrench [n, f] in base axes, then joint
+efforts [N m or N]; `f_ext` (nb, 6) the wrench [n, f] of the environment on each body, body axes, about the body-frame
+origin. SI units, float64. Wrong shapes and values that are not finite raise ShapeError.
 """
 
 import numpy as np

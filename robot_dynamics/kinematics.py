@@ -3,7 +3,7 @@
 Conventions of `q` and `qd` as in `dynamics`. World results carry no suffix where the world is the only sensible frame.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,12 +33,12 @@ class Points:
         return len(self.link)
 
 
-def points(model: Model, positions: Mapping[str, Iterable[ArrayLike]]) -> Points:
+def points(model: Model, positions: Mapping[str, ArrayLike]) -> Points:
     """Return Points from link-frame coordinates {link: [(x, y, z), ...]} [m], link by link. Raises UnknownNameError."""
     body, position, links = [], [], []
     for link, given in positions.items():
         i = model.link_index(link)
-        for r in checked(f"points of link '{link}'", list(given), (-1, 3)):
+        for r in checked(f"points of link '{link}'", given, (-1, 3)):
             body.append(model.link_bodies[i])
             position.append(model.link_R[i] @ r + model.link_p[i])
             links.append(link)
@@ -75,7 +75,9 @@ def random_configuration(model: Model, rng: np.random.Generator) -> Array:
     for i, (kind, iq) in enumerate(zip(model.joint_kinds, model.q_index, strict=True)):
         if kind in ("revolute", "continuous", "prismatic"):
             reach = 1.0 if kind == "prismatic" else np.pi
-            q[iq] = rng.uniform(max(model.lower[i], -reach), max(min(model.upper[i], reach), max(model.lower[i], -reach)))
+            q[iq] = rng.uniform(
+                max(model.lower[i], -reach), max(min(model.upper[i], reach), max(model.lower[i], -reach))
+            )
         elif kind == "planar":
             q[iq + 2] = rng.uniform(-np.pi, np.pi)
     for iq in _quaternions(model):

@@ -1,7 +1,7 @@
 """Model: an immutable robot. Frames, names and figures for people; packed rows (`kernels.rows`) for the kernels.
 
-Body 0 is the world, `parent[i] < i`; links on fixed joints are merged into the body that carries them. A body's frame is
-the frame of its first link. Joints stand in the order of the URDF tree walk (depth first, document order).
+Body 0 is the world, `parent[i] < i`; links on fixed joints are merged into the body that carries them. A body's frame
+is the frame of its first link. Joints stand in the order of the URDF tree walk (depth first, document order).
 """
 
 import math
@@ -200,7 +200,7 @@ def _elementary(joint: Joint) -> list[tuple[int, Array, bool]]:
 
 
 def mimic_law(joint: Joint, joints: Mapping[str, Joint]) -> tuple[str, float, float]:
-    """Independent joint that `joint` follows in the end, and q = ratio * q[it] + offset, through any chain of mimics."""
+    """Independent joint that `joint` follows in the end, and q = ratio q[it] + offset, through any chain of mimics."""
     ratio, offset = 1.0, 0.0
     while joint.mimic is not None:
         offset += ratio * joint.mimic.offset
@@ -243,7 +243,7 @@ class _Packed:
         self.parameters = np.zeros((count, rows.PARAMETERS))
         self.index: dict[str, tuple[int, int]] = {}
         self.nq = self.nv = 0
-        self.row_body = []
+        self.row_body: list[int] = []
         for i, body in enumerate(bodies):
             self._pack(i, body, bodies)
             if body.carrier:
@@ -284,7 +284,7 @@ class _Packed:
 
 
 def _add_rotors(walk: _Walk, rotors: Mapping[str, Rotor], joints: Mapping[str, Joint]) -> dict[str, Array]:
-    """Join the rotors' masses to their parents; return the momentum per joint rate, ratio I_s b, in parent link axes."""
+    """Join the rotors' masses to their parents; return momentum per joint rate, ratio I_s b, in parent link axes."""
     momentum = {}
     for name, rotor in rotors.items():
         joint = _one_dof(name, joints, "rotor")
@@ -343,7 +343,7 @@ def build_model(
     joints = {b.joint.name: b.joint for b in walk.bodies if b.joint is not None}
     momentum = _add_rotors(walk, rotors or {}, joints)
     armatures = _armatures(armature or {}, rotors or {}, joints)
-    packed = _Packed(walk.bodies, joints)
+    packed = _Packed(walk.bodies, {joint.name: joint for joint in robot.joints})
     packed.parameters[0, rows.GRAVITY : rows.GRAVITY + 3] = GRAVITY
     for i, body in enumerate(walk.bodies):
         if body.joint is None or body.carrier or body.joint.kind in ("fixed", "floating", "planar"):
@@ -416,13 +416,13 @@ def _assemble(
 
 
 def _frozen(values: ArrayLike, kind: type = np.float64) -> NDArray:
-    array = np.array(values, kind, order="C")
+    array: NDArray = np.array(values, kind, order="C")
     array.setflags(write=False)
     return array
 
 
 def _losses(names: tuple[str, ...], joints: Mapping[str, Joint]) -> tuple[list[float], list[float], dict[str, str]]:
-    """Viscous and Coulomb friction per independent joint, mimic joints projected (ratio^2, |ratio|), and the mimic laws."""
+    """Viscous and Coulomb friction per independent joint, mimic joints projected (ratio^2, |ratio|); the mimic laws."""
     damping = {name: joints[name].damping for name in names}
     friction = {name: joints[name].friction for name in names}
     mimic = {}
@@ -461,8 +461,8 @@ def _mass_and_com(world: _Body, packed: _Packed) -> tuple[float, Array]:
 def _singular_joints(packed: _Packed, names: Sequence[str]) -> tuple[str, ...]:
     """Joints whose pivot D_i (A5) vanishes at the neutral or at one of three random configurations.
 
-    `names`: joint of every row, the root link for a free base. Rows found are locked and the rest is asked again. A mimic
-    joint without inertia of its own is no fault when the joints it moves with have some: there H itself is asked.
+    `names`: joint of every row, the root link for a free base. Rows found are locked and the rest is asked again. A
+    mimic joint without inertia of its own is no fault when the joints it moves with have some: there H is asked.
     """
     rng = np.random.default_rng(0)
     rows_found: set[int] = set()
@@ -497,4 +497,3 @@ def _rows_without_inertia(packed: _Packed, q: Array) -> set[int]:
 
 _MOST_ROUNDS = 16
 _LOCKED = 1e30
-

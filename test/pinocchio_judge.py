@@ -1,7 +1,7 @@
 """The same robot in Pinocchio, an independent library, with states and results carried over by joint name.
 
-Pinocchio stores a continuous joint as (cos, sin), orders joints by name and puts linear parts before angular ones. Where
-its own mimic joints cannot be built (it wants the followed joint first) its full tree is projected: v = G qd, G^T tau.
+Pinocchio stores a continuous joint as (cos, sin), orders joints by name and puts linear parts before angular ones.
+Where its mimic joints cannot be built (it wants the followed joint first) its full tree is projected: v = G qd.
 """
 
 import numpy as np

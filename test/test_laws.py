@@ -60,7 +60,7 @@ def test_transmitted_wrenches_obey_newton_and_euler(seed, floating):
     model = random_model(seed, floating_base=floating, mimic=False)
     q, qd, qdd, f_ext = random_state(model, seed)
     _, wrench = rd.inverse_dynamics_world(model, q, qd, qdd, f_ext)
-    R, p = rd.body_pose(model, q)
+    R, _ = rd.body_pose(model, q)
     moving = range(1, model.nb)
     force = sum(wrench[i, 3:] for i in moving if model.parent[i] == 0) + model.mass * model.gravity
     force = force + sum(R[i] @ f_ext[i, 3:] for i in moving)
@@ -79,7 +79,9 @@ def test_coriolis_matrix_makes_hdot_minus_2c_skew(seed, floating):
     C = rd.coriolis_matrix(model, q, qd)
     close(C @ qd, rd.bias_forces(model, q, qd) - rd.gravity_forces(model, q))
     h = 1e-5
-    H_dot = (rd.mass_matrix(model, rd.integrate(model, q, qd, h)) - rd.mass_matrix(model, rd.integrate(model, q, -qd, h))) / (2 * h)
+    H_dot = (
+        rd.mass_matrix(model, rd.integrate(model, q, qd, h)) - rd.mass_matrix(model, rd.integrate(model, q, -qd, h))
+    ) / (2 * h)
     close(C + C.T, H_dot, 1e-7)
 
 
@@ -102,7 +104,10 @@ def test_gravity_is_the_gradient_of_the_potential(seed, floating):
     model = random_model(seed, floating_base=floating)
     q, qd, _, _ = random_state(model, seed)
     h = 1e-5
-    slope = (rd.potential_energy(model, rd.integrate(model, q, qd, h)) - rd.potential_energy(model, rd.integrate(model, q, -qd, h))) / (2 * h)
+    slope = (
+        rd.potential_energy(model, rd.integrate(model, q, qd, h))
+        - rd.potential_energy(model, rd.integrate(model, q, -qd, h))
+    ) / (2 * h)
     np.testing.assert_allclose(slope, rd.gravity_forces(model, q) @ qd, rtol=1e-7, atol=1e-6)
 
 

@@ -1,4 +1,4 @@
-"""What follows from the motion of the bodies: poses, points, Jacobians, energies, momentum. Same workspace as `tree`."""
+"""What follows from the motion of the bodies: poses, points, Jacobians, energies, momentum. Workspace as in `tree`."""
 
 import numpy as np
 
@@ -220,7 +220,7 @@ def momentum(topology, parameters, qd, w):
 def joint_rate(topology, parameters, i, qd):
     """Rate of a one-dof joint; 0 for other kinds."""
     kind = topology[i, KIND]
-    if kind == FREE or kind == FIXED:
+    if kind in (FREE, FIXED):
         return 0.0
     return parameters[i, RATIO] * qd[topology[i, IV]]
 

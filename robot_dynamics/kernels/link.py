@@ -1,9 +1,9 @@
 """What one body does in RNEA, ABA and CRBA: the lines of the textbook tables, as functions on tuples.
 
-Every body frame is turned so that its joint axis is z. E, p: child axes and origin in the parent. w, al: angular velocity
-and acceleration; a: acceleration of the frame's ORIGIN (not the spatial one, so that no linear velocity need be carried),
-with the world accelerating at -g. A force is (f, n), n about the frame's origin. A rigid body is m, h = m c, I about its
-origin; an articulated or composite one is the blocks M (symmetric), H, N (symmetric) of (f; n) = [M H; H^T N] (a; al).
+Every body frame is turned so that its joint axis is z. E, p: child axes and origin in the parent. w, al: angular
+velocity and acceleration; a: acceleration of the frame's ORIGIN (not the spatial one, so that no linear velocity need be
+carried), with the world accelerating at -g. A force is (f, n), n about the frame's origin. A rigid body is m, h = m c, I
+about its origin; an articulated or composite one is the blocks M (symmetric), H, N (symmetric) of (f; n) = [M H; H^T N] (a; al).
 For spatial accelerations (omega'; v') of SPEC the same recursions hold with a = v' + omega x v.
 """
 
@@ -34,7 +34,7 @@ def free_placement(R, p, x, quaternion):
 
 @inline
 def revolute_motion(E, w, ap, qd):
-    """w_i and c_i = v_i x S_i qd_i (A3) as (linear, angular); `ap`: acceleration of the child's origin as a parent point."""
+    """w_i and c_i = v_i x S_i qd_i (A3), linear and angular; `ap`: acceleration of the child's origin as a parent point."""
     w0 = tmul(E, w)
     return (w0[0], w0[1], w0[2] + qd), tmul(E, ap), (w0[1] * qd, -w0[0] * qd, 0.0)
 
@@ -187,16 +187,14 @@ def project_force(M, H, N, ul, ua, di, u, f, n, cl, ca):
 
 @inline
 def accelerate(E, p, a, al, cl, ca):
-    """a' = X a_lambda + c (first half of A3), for accelerations of origins."""
+    """A' = X a_lambda + c (first half of A3), for accelerations of origins."""
     return add(tmul(E, add(a, cross(al, p))), cl), add(tmul(E, al), ca)
 
 
 @inline
 def joint_acceleration(ul, ua, di, u, a, al):
-    """qdd = D^-1 (u - U^T a') (A6)."""
-    return di * (
-        u - (ul[0] * a[0] + ul[1] * a[1] + ul[2] * a[2] + ua[0] * al[0] + ua[1] * al[1] + ua[2] * al[2])
-    )
+    """Qdd = D^-1 (u - U^T a') (A6)."""
+    return di * (u - (ul[0] * a[0] + ul[1] * a[1] + ul[2] * a[2] + ua[0] * al[0] + ua[1] * al[1] + ua[2] * al[2]))
 
 
 @inline

@@ -54,7 +54,7 @@ NO_WRENCH = np.empty((0, 6))
 
 @routine
 def free_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, qdd):
-    """qdd without contacts, leaving in `w` (and `L`) what the other routines need; `added` (nv,) joins H's diagonal.
+    """Qdd without contacts, leaving in `w` (and `L`) what the other routines need; `added` (nv,) joins H's diagonal.
 
     Returns -1, or the first dof without inertia.
     """
@@ -81,7 +81,7 @@ def free_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, qdd):
 
 @routine
 def path(topology, parameters, L, w, i, r, d, z):
-    """z (nv,) of a unit force along d (world axes) at the point r of row i (P5); needs `world_poses`."""
+    """Z (nv,) of a unit force along d (world axes) at the point r of row i (P5); needs `world_poses`."""
     z[:] = 0.0
     if L.shape[0] > 0:
         J = np.empty((3, z.shape[0]))
@@ -112,19 +112,17 @@ def carry(topology, w, i, f, n, z):
 
 @routine
 def joint_path(topology, L, w, i, z):
-    """z (nv,) of a unit effort of the one-dof joint of row i (P10)."""
+    """Z (nv,) of a unit effort of the one-dof joint of row i (P10)."""
     z[:] = 0.0
     z[topology[i, IV]] = 1.0
     if L.shape[0] == 0:
-        f, n = propagate(
-            row9(w, i, E), row3(w, i, P), row3(w, i, UL), row3(w, i, UA), w[i, DI], 1.0, ZERO3, ZERO3
-        )
+        f, n = propagate(row9(w, i, E), row3(w, i, P), row3(w, i, UL), row3(w, i, UA), w[i, DI], 1.0, ZERO3, ZERO3)
         carry(topology, w, topology[i, PARENT], f, n, z)
 
 
 @routine
 def over_inertia(topology, L, w, z, y):
-    """y = D^-1 z."""
+    """Y = D^-1 z."""
     if L.shape[0] > 0:
         y[:] = z
         solve(L, y)
@@ -133,9 +131,7 @@ def over_inertia(topology, L, w, z, y):
         kind = topology[i, KIND]
         iv = topology[i, IV]
         if kind == FREE:
-            a, al = apply_blocks(
-                row6(w, i, G), row9(w, i, G + 6), row6(w, i, G + 15), part3(z, iv + 3), part3(z, iv)
-            )
+            a, al = apply_blocks(row6(w, i, G), row9(w, i, G + 6), row6(w, i, G + 15), part3(z, iv + 3), part3(z, iv))
             part3_to(y, iv, al)
             part3_to(y, iv + 3, a)
         elif kind != FIXED:
@@ -144,7 +140,7 @@ def over_inertia(topology, L, w, z, y):
 
 @routine
 def respond(topology, L, w, y, x):
-    """x = Psi y: the joint accelerations (P3, P12) that belong to y = D^-1 z."""
+    """X = Psi y: the joint accelerations (P3, P12) that belong to y = D^-1 z."""
     if L.shape[0] > 0:
         x[:] = y
         return
@@ -173,7 +169,7 @@ def respond(topology, L, w, y, x):
 
 @inline
 def dot_rows(x, y):
-    """x . y."""
+    """X . y."""
     s = 0.0
     for k in range(x.shape[0]):
         s += x[k] * y[k]
@@ -192,7 +188,7 @@ def contact_inertia_inverse(topology, parameters, point_rows, point_r, q, dense,
 
 @routine
 def _articulated(topology, parameters, point_rows, point_r, q, dense):
-    """z and D^-1 z of the three world axes at every point, and the workspace behind them."""
+    """Z and D^-1 z of the three world axes at every point, and the workspace behind them."""
     nv = out_size(topology)
     w = np.empty((topology.shape[0], WORKSPACE))
     L = np.empty((nv, nv)) if dense else np.empty((0, 0))
@@ -212,7 +208,7 @@ def _articulated(topology, parameters, point_rows, point_r, q, dense):
 
 @inline
 def out_size(topology):
-    """nv of the robot."""
+    """Nv of the robot."""
     n = 0
     for i in range(1, topology.shape[0]):
         n = max(n, topology[i, IV] + (6 if topology[i, KIND] == FREE else (0 if topology[i, KIND] == FIXED else 1)))

@@ -17,8 +17,8 @@ REVOLUTE, PRISMATIC, FREE, FIXED = range(4)
 R0, P0, MASS, MOMENT, INERTIA = 0, 9, 12, 13, 16
 """Placement at q = 0 in the parent row's frame; m; h = m c; I about the origin (xx, xy, xz, yy, yz, zz)."""
 RATIO, OFFSET, ARMATURE, ROTOR, TURN = 22, 23, 24, 25, 28
-"""Mimic: joint coordinate = ratio q + offset; reflected rotor inertia; rotor momentum per joint rate, gear I_s b, in the
-parent row's axes; rotation of this row's axes in the axes of the body's link."""
+"""Mimic: joint coordinate = ratio q + offset; reflected rotor inertia; rotor momentum per joint rate, gear I_s b, in
+the parent row's axes; rotation of this row's axes in the axes of the body's link."""
 PARAMETERS = 37
 GRAVITY = P0
 """Row 0 has no joint: its P0 columns hold the gravity vector, world axes."""

@@ -14,7 +14,7 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 @strict
 def sincos(x):
-    """cos x, sin x to 1.2e-16 for |x| < 1e6 without a branch, so that loops over lanes vectorise.
+    """Cos x, sin x to 1.2e-16 for |x| < 1e6 without a branch, so that loops over lanes vectorise.
 
     Reduction to |r| <= pi/4 by three parts of pi/2, then the polynomials of fdlibm.
     """
@@ -63,31 +63,31 @@ def sincos(x):
 
 @inline
 def add(a, b):
-    """a + b."""
+    """A + b."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
 @inline
 def sub(a, b):
-    """a - b."""
+    """A - b."""
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
 @inline
 def scale(s, a):
-    """s a."""
+    """S a."""
     return (s * a[0], s * a[1], s * a[2])
 
 
 @inline
 def dot(a, b):
-    """a . b."""
+    """A . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @inline
 def cross(a, b):
-    """a x b."""
+    """A x b."""
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 

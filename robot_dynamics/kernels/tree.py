@@ -23,7 +23,6 @@ from .link import (
     prismatic_placement,
     project,
     project_force,
-    propagate,
     revolute_column,
     revolute_motion,
     revolute_placement,
@@ -65,7 +64,6 @@ from .rows import (
     P,
     T,
     U,
-    V,
     W,
     add3,
     add6,
@@ -165,7 +163,7 @@ def clear_world(w):
 
 @routine
 def rnea_outward(topology, parameters, q, qd, qdd, g, w):
-    """Outward half of RNEA in link coordinates (R1-R3): motion and net force of every row; the world accelerates at -g."""
+    """Outward half of RNEA in link coordinates (R1-R3): motion and net force of rows; the world accelerates at -g."""
     set3(w, 0, W, ZERO3)
     set3(w, 0, AL, ZERO3)
     set3(w, 0, A, scale(-1.0, g))
@@ -231,7 +229,7 @@ def rnea_inward(topology, parameters, qd, qdd, f_ext, w, tau):
 
 @kernel
 def inverse_dynamics(topology, parameters, q, qd, qdd, f_ext, gravity, tau):
-    """tau = RNEA(q, qd, qdd) with gravity times `gravity` (0 or 1); `f_ext` (nb, 6) or (0, 6)."""
+    """Tau = RNEA(q, qd, qdd) with gravity times `gravity` (0 or 1); `f_ext` (nb, 6) or (0, 6)."""
     w = np.zeros((topology.shape[0], WORKSPACE))
     rnea_outward(topology, parameters, q, qd, qdd, scale(gravity, row3(parameters, 0, GRAVITY)), w)
     rnea_inward(topology, parameters, qd, qdd, f_ext, w, tau)
@@ -445,9 +443,7 @@ def aba_accelerations(topology, g, w, qdd):
         j = topology[i, PARENT]
         kind = topology[i, KIND]
         iv = topology[i, IV]
-        a, al = accelerate(
-            row9(w, i, E), row3(w, i, P), row3(w, j, A), row3(w, j, AL), row3(w, i, CL), row3(w, i, CA)
-        )
+        a, al = accelerate(row9(w, i, E), row3(w, i, P), row3(w, j, A), row3(w, j, AL), row3(w, i, CL), row3(w, i, CA))
         if kind == FREE:
             a_free, al_free = apply_blocks(
                 row6(w, i, G), row9(w, i, G + 6), row6(w, i, G + 15), row3(w, i, UL), row3(w, i, UA)
@@ -469,7 +465,7 @@ def aba_accelerations(topology, g, w, qdd):
 
 @kernel
 def forward_dynamics(topology, parameters, q, qd, tau, f_ext, qdd):
-    """qdd = ABA(q, qd, tau); `f_ext` (nb, 6) or (0, 6). Not for models with mimic joints."""
+    """Qdd = ABA(q, qd, tau); `f_ext` (nb, 6) or (0, 6). Not for models with mimic joints."""
     w = np.empty((topology.shape[0], WORKSPACE))
     clear_world(w)
     added = np.zeros(qd.shape[0])

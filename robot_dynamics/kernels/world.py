@@ -1,6 +1,6 @@
 """RNEA in absolute coordinates (SPEC 3.1) and the Coriolis matrix: everything in world axes about the world's origin.
 
-There a motion is m = (omega; v_O), a force (n; f), and no transform is needed between bodies: recursions are plain sums.
+A motion is m = (omega; v_O), a force (n; f), and no transform is needed between bodies: recursions are plain sums.
 """
 
 import numpy as np
@@ -37,13 +37,13 @@ from .tree import external, place
 
 @inline
 def motion_cross(v, m):
-    """v x m of motions (crm)."""
+    """V x m of motions (crm)."""
     return cross(v[0], m[0]), add(cross(v[1], m[0]), cross(v[0], m[1]))
 
 
 @inline
 def force_cross(v, f):
-    """v x* f of a motion and a force (crf)."""
+    """V x* f of a motion and a force (crf)."""
     return add(cross(v[0], f[0]), cross(v[1], f[1])), cross(v[0], f[1])
 
 
@@ -268,7 +268,7 @@ def coriolis_column(topology, parameters, w, v, i, a, I_c, B_c, C):
 
 @routine
 def rotor_coriolis(topology, parameters, w, v, i, qd, B_parent, C):
-    """Rotor of joint i: row k . dJ/dt of its parent's angular Jacobian, and the gyroscopic block -qd [k] of the parent."""
+    """Rotor of joint i: row k . dJ/dt of its parent's angular Jacobian, and the parent's gyroscopic block -qd [k]."""
     if dofs(topology[i, KIND]) != 1:
         return
     j = topology[i, PARENT]
