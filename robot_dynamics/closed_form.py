@@ -394,11 +394,13 @@ def _value(tensor: Array, phi: list[Array]) -> Array:
 
 def _gradient(tensor: Array, phi: list[Array], slope: list[Array]) -> Array:
     """Differentiate sum_l tensor (rows, sizes) phi_l by each joint; returns (rows, n)."""
-    stack = tensor[None]  # the value first, then the derivatives by the joints contracted so far
+    value = tensor
+    slopes: list[Array] = []
     for f, df in zip(reversed(phi), reversed(slope), strict=True):
-        values = stack.reshape(len(stack), -1, len(f))
-        stack = np.concatenate([values @ f, values[:1] @ df])
-    return stack[:0:-1].T
+        value = value.reshape(-1, len(f))
+        slopes = [value @ df] + [earlier.reshape(-1, len(f)) @ f for earlier in slopes]
+        value = value @ f
+    return np.stack(slopes, axis=1)
 
 
 def _unpacked(packed: Array) -> Array:
