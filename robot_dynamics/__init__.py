@@ -1,5 +1,6 @@
 """Rigid-body dynamics for robot controllers: inverse and forward dynamics, contacts, a simulated plant, ROS 2 nodes."""
 
+from .closed_form import ClosedForm, ClosedFormTree, closed_form, closed_form_tree
 from .description import Rotor
 from .dynamics import (
     bias_forces,
@@ -37,6 +38,8 @@ from .model import Model
 from .urdf import load_urdf
 
 __all__ = [
+    "ClosedForm",
+    "ClosedFormTree",
     "Model",
     "Points",
     "RobotDynamicsError",
@@ -45,6 +48,8 @@ __all__ = [
     "body_pose",
     "center_of_mass",
     "centroidal_momentum",
+    "closed_form",
+    "closed_form_tree",
     "contact_inertia_inverse",
     "coriolis_matrix",
     "difference",
