@@ -45,9 +45,7 @@ def check_points(judge, model, q, qd):
     for k, link in enumerate(links):
         frame = judge.pin.frames[judge.pin.getFrameId(link, pin.BODY)]
         placement = frame.placement * pin.SE3(np.eye(3), np.array([0.1, -0.2, 0.3]))
-        theirs = pin.getFrameJacobian(
-            judge.pin, judge.data, frame.parentJoint, placement, pin.LOCAL_WORLD_ALIGNED
-        )[:3]
+        theirs = pin.getFrameJacobian(judge.pin, judge.data, frame.parentJoint, placement, pin.LOCAL_WORLD_ALIGNED)[:3]
         close(f"Jacobian of '{link}'", J[k], theirs @ judge.G)
         ours = rd.link_pose(model, q, link)
         close(f"pose of '{link}'", ours[1], judge.data.oMf[judge.pin.getFrameId(link, pin.BODY)].translation)
