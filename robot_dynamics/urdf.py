@@ -16,7 +16,7 @@ from xml.parsers import expat
 import numpy as np
 from urdf_parser_py.urdf import URDF
 
-from .description import Array, Inertial, Joint, Link, Mimic, Robot, Shape
+from .description import Array, Inertial, Joint, Link, Mimic, Robot, Rotor, Shape
 from .errors import ModelError, UnknownNameError
 from .model import Model, build_model
 from .spatial import rotation_from_quaternion, rotation_from_rpy, rpy_from_rotation
@@ -76,9 +76,32 @@ def load_urdf(
     keep_links: Iterable[str] = (),
     root: str | None = None,
     armature: Mapping[str, float] | None = None,
-    rotors: Any = None,
+    rotors: Mapping[str, Rotor] | None = None,
 ) -> Model:
-    """Model of the robot in a URDF, given as XML text or as a path: `read_urdf`, then `build_model`."""
+    """Model of the robot in a URDF: `read_urdf`, then `build_model`.
+
+    Parameters
+    ----------
+    source
+        XML text (a str that holds a '<') or the path of a file. Nothing that the XML refers to is opened.
+    floating_base
+        The root link moves freely; otherwise it is part of the world.
+    keep_links
+        Links on fixed joints that stay bodies of their own instead of being merged.
+    root
+        Link to start from, so that only its subtree is used; None: the link without a parent.
+    armature
+        Joint name -> reflected rotor inertia [kg m^2 or kg], added once in H, ABA and RNEA alike.
+    rotors
+        Joint name -> geared rotor with its coupling terms (see `Rotor`); not together with an armature of that joint.
+
+    Raises
+    ------
+    ModelError
+        The URDF cannot be read, or a figure is impossible; the sentence names the link or joint and the reason.
+    UnknownNameError
+        A link or joint that the robot does not have.
+    """
     return build_model(
         read_urdf(source),
         floating_base=floating_base,
@@ -123,12 +146,12 @@ def _content(source: str | os.PathLike[str]) -> tuple[str | bytes, str]:
     try:
         path = Path(source)
         if not path.is_file():
-            raise ModelError(f"there is no URDF file {_quoted(str(source))}")
+            raise ModelError(f"there is no URDF file {str(source)[-200:]!r}")
         with path.open("rb") as file:
             return file.read(_MOST_BYTES + 1), str(path.resolve().parent)
     except (OSError, ValueError, TypeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ModelError(f"the URDF file {_quoted(str(source))} cannot be read: {reason}") from None
+        raise ModelError(f"the URDF file {str(source)[-200:]!r} cannot be read: {reason}") from None
 
 
 def _quoted(text: str) -> str:
