@@ -16,6 +16,7 @@ from .contact.terrain import Plane, Surface, pack
 from .description import Array
 from .errors import DivergedError, ParameterError, ShapeError, SingularModelError
 from .kernels import contact as law
+from .kernels import plant_memory as at
 from .kernels import rows, step
 from .kinematics import Points, neutral, point_rows
 from .model import Model
@@ -215,16 +216,17 @@ class Plant:
         self.points = contact_points(model) if points is None else points
         self._n = len(model.joint_names)
         self._settings = _settings(self.params)
-        self._machine = _machine(model, self.params, self.points)
-        k = len(self.points)
-        self._memory = step.memory(
-            model.nv, model.nq, len(model.topology), model.nb, self._n, k, model.has_mimic
+        self._robot = at.robot(
+            np.array(model.topology), np.array(model.parameters), model.nv, model.nb, model.has_mimic
         )
-        self._state = _state(model, k)
-        self._command = step.Command(
+        self._joints = _joints(model, self.params)
+        self._ground = _ground(model, self.params, self.points)
+        self._problem = at.problem(model.nv, self._n, len(self.points))
+        self._state = at.state(model.nq, model.nv)
+        self._command = at.Command(
             now=np.zeros((5, self._n)),
             queue=np.zeros((self.params.command_delay + 1, 5, self._n)),
-            pushes=np.zeros((step.PUSHES, step.PUSH_COLUMNS)),
+            pushes=np.zeros((at.PUSHES, at.PUSH_COLUMNS)),
         )
         self.reset(neutral(model), np.zeros(model.nv))
 
@@ -242,7 +244,10 @@ class Plant:
         start = np.zeros((k, 2)) if deflection is None else checked("deflection", deflection, (k, 2))
         for array in (*self._state, *self._command):
             array[...] = 0
-        self._state.q[:], self._state.qd[:], self._state.deflection[:] = q, qd, start
+        self._joints.data[:, at.MOTOR :] = 0.0
+        self._ground.points[:, at.FORCE : at.FORCE_WORLD + 3] = 0.0
+        self._point(at.DEFLECTION, 2)[:] = start
+        self._state.q[:], self._state.qd[:] = q, qd
         self._diverged = ""
         self._rng = np.random.default_rng(self.params.seed)
         noise = self.params.noise
@@ -252,7 +257,7 @@ class Plant:
             "gyro": noise.gyro_bias * self._rng.standard_normal(3),
             "accelerometer": noise.accelerometer_bias * self._rng.standard_normal(3),
         }
-        step.begin(self._machine, self._state, self._settings, self._memory)
+        step.begin(self._robot, self._ground, self._state, self._settings)
 
     def command(self, tau: ArrayLike) -> None:
         """Apply joint efforts (n,) [N m, N] from the next step on, within the effort limits."""
@@ -296,14 +301,14 @@ class Plant:
         body = self.model.link_bodies[i]
         if body == 0:
             raise ParameterError(f"link '{link}' belongs to the fixed base and cannot be pushed")
-        free = np.flatnonzero(self._command.pushes[:, 2] <= self.time)
+        free = np.flatnonzero(self._command.pushes[:, at.PUSH_END] <= self.time)
         if not len(free):
-            raise ParameterError(f"at most {step.PUSHES} pushes at once")
+            raise ParameterError(f"at most {at.PUSHES} pushes at once")
         row = self.model.row_body[body]
         turn = self.model.parameters[row, rows.TURN : rows.TURN + 9].reshape(3, 3)
         self._command.pushes[free[0]] = [
-            row, self.time, self.time + duration, ramp, *wrench, *(turn.T @ self.model.link_p[i]), 0.0
-        ]
+            row, self.time, self.time + duration, ramp, *wrench, *(turn.T @ self.model.link_p[i])
+        ]  # fmt: skip
 
     def advance(self, duration: float) -> None:
         """Go on by `duration` [s], to the nearest step.
@@ -315,7 +320,7 @@ class Plant:
         """
         check_range("duration", duration, 0.0)
         h = self.params.timestep
-        self._run(round((self.time + duration) / h) - int(self._state.counters[step.STEPS]))
+        self._run(round((self.time + duration) / h) - int(self._state.counters[at.STEPS]))
 
     def step(self) -> None:
         """Go on by one timestep; raises as `advance`."""
@@ -324,7 +329,16 @@ class Plant:
     def _run(self, steps: int) -> None:
         if self._diverged:
             raise DivergedError(f"the plant stopped: {self._diverged}; reset it first")
-        status = step.run(self._machine, self._state, self._settings, self._command, self._memory, steps)
+        status = step.run(
+            self._robot,
+            self._joints,
+            self._ground,
+            self._state,
+            self._settings,
+            self._command,
+            self._problem,
+            steps,
+        )
         if status != step.FINE:
             self._diverged = f"{REASONS[status]} at t = {self.time:.6g} s"
             raise DivergedError(f"the plant stopped: {self._diverged}; its last good state is kept")
@@ -332,7 +346,7 @@ class Plant:
     @property
     def time(self) -> float:
         """Simulated time since `reset` [s]."""
-        return float(self._state.counters[step.STEPS]) * self.params.timestep
+        return float(self._state.counters[at.STEPS]) * self.params.timestep
 
     @property
     def q(self) -> Array:
@@ -352,20 +366,22 @@ class Plant:
     @property
     def tau(self) -> Array:
         """Applied joint efforts (n,) of the last step: PD by the velocity at its end, clamped [N m, N]."""
-        return self._state.motor.copy()
+        return self._joints.data[:, at.MOTOR].copy()
 
     @property
     def contacts(self) -> Contacts:
         """All contact points."""
-        s = self._state
         return Contacts(
             link=self.points.link,
-            position=s.position.copy(),
-            velocity=s.velocity.copy(),
-            depth=s.depth.copy(),
-            force_world=s.force_world.copy(),
-            deflection=s.deflection.copy(),
+            position=self._point(at.POSITION, 3).copy(),
+            velocity=self._point(at.VELOCITY, 3).copy(),
+            depth=self._ground.points[:, at.DEPTH].copy(),
+            force_world=self._point(at.FORCE_WORLD, 3).copy(),
+            deflection=self._point(at.DEFLECTION, 2).copy(),
         )
+
+    def _point(self, column: int, width: int) -> Array:
+        return self._ground.points[:, column : column + width]
 
     @property
     def energy(self) -> Energy:
@@ -373,16 +389,16 @@ class Plant:
         ledger = self._state.ledger
         errors = (math.nan, math.nan)
         if self.model.floating_base:
-            counted = ledger[step.LINEAR_MOMENTUM : step.LEDGER].reshape(2, 3)
+            counted = ledger[at.LINEAR_MOMENTUM : step.LEDGER].reshape(2, 3)
             errors = tuple(np.linalg.norm(self._memory.whole[:6].reshape(2, 3) - counted, axis=1))
         return Energy(
-            kinetic=float(ledger[step.KINETIC]),
-            potential=float(ledger[step.POTENTIAL]),
-            elastic=float(ledger[step.ELASTIC]),
-            initial=float(ledger[step.INITIAL]),
-            work_in=float(ledger[step.WORK]),
-            dissipated_joint=float(ledger[step.DISSIPATED_JOINT]),
-            dissipated_contact=float(ledger[step.DISSIPATED_CONTACT]),
+            kinetic=float(ledger[at.KINETIC]),
+            potential=float(ledger[at.POTENTIAL]),
+            elastic=float(ledger[at.ELASTIC]),
+            initial=float(ledger[at.INITIAL]),
+            work_in=float(ledger[at.WORK]),
+            dissipated_joint=float(ledger[at.DISSIPATED_JOINT]),
+            dissipated_contact=float(ledger[at.DISSIPATED_CONTACT]),
             momentum_error=float(errors[0]),
             angular_momentum_error=float(errors[1]),
         )
@@ -392,7 +408,7 @@ class Plant:
         """How the contact solver did."""
         counters = self._state.counters
         return Solver(
-            int(counters[step.ITERATIONS]), float(self._state.residual[0]), int(counters[step.UNCONVERGED])
+            int(counters[at.ITERATIONS]), float(self._state.ledger[at.RESIDUAL]), int(counters[at.UNCONVERGED])
         )
 
     def measure(self) -> Measurement:
@@ -434,11 +450,11 @@ def _normalised(model: Model, q: Array) -> Array:
     return q
 
 
-def _settings(params: PlantParams) -> step.Settings:
+def _settings(params: PlantParams) -> at.Settings:
     contact, h = params.contact, params.timestep
     schemes = {"implicit": law.IMPLICIT, "explicit": step.EXPLICIT, "linear": step.LINEAR}
     impulse = contact if isinstance(contact, Impulse) else Impulse()
-    return step.Settings(
+    return at.Settings(
         timestep=float(h),
         scheme=schemes[contact.scheme] if isinstance(contact, SpringDamper) else law.IMPULSE,
         below=isinstance(contact, Impulse) and contact.activation == "below",
@@ -448,7 +464,6 @@ def _settings(params: PlantParams) -> step.Settings:
         sweeps=int(contact.iterations),
         tolerance=float(contact.tolerance),
         lag=1.0 if params.actuator_lag == 0.0 else -math.expm1(-h / params.actuator_lag),
-        delay=int(params.command_delay),
         runge_kutta=params.integrator == "rk4",
     )
 
@@ -461,59 +476,41 @@ def _spread(name: str, value: float | Array, count: int) -> Array:
     return np.ascontiguousarray(np.broadcast_to(x, (count,)))
 
 
-def _machine(model: Model, params: PlantParams, points: Points) -> step.Machine:
-    n, k, contact = len(model.joint_names), len(points), params.contact
+def _joints(model: Model, params: PlantParams) -> at.Joints:
+    n = len(model.joint_names)
     single = np.array([kind in ONE_DOF for kind in model.joint_kinds], dtype=bool)
-    own_row = np.full(n, -1)
-    damping = np.zeros(model.nv)
-    for j in range(n):
-        held = (model.topology[:, rows.IV] == model.v_index[j]) & (model.topology[:, rows.KIND] != rows.FIXED)
-        leads = held & (model.topology[:, rows.FOLLOWS] == 0) & (np.arange(len(held)) > 0)
-        if single[j]:
-            own_row[j] = np.flatnonzero(leads)[0]
-        end = model.v_index[j + 1] if j + 1 < n else model.nv
-        damping[model.v_index[j] : end] = model.damping[j]
     speed = params.no_load_speed
     no_load = model.velocity_limit if isinstance(speed, str) else (np.inf if speed is None else speed)
+    number = np.full((n, 3), -1)
+    number[:, at.JOINT_Q], number[:, at.JOINT_V] = model.q_index, model.v_index
+    data = np.zeros((n, at.JOINT_COLUMNS))
+    data[:, at.COULOMB] = np.where(single, model.friction, 0.0) * params.joint_friction
+    data[:, at.LOWER] = np.where(single & params.stops, model.lower, -np.inf)
+    data[:, at.UPPER] = np.where(single & params.stops, model.upper, np.inf)
+    data[:, at.EFFORT] = model.effort_limit
+    data[:, at.NO_LOAD] = _spread("no_load_speed", no_load, n)
+    dofs = np.zeros((at.DOF_ROWS, model.nv))
+    ends = [*model.v_index[1:], model.nv]
+    for j in range(n):
+        dofs[at.DAMPING, model.v_index[j] : ends[j]] = model.damping[j]
+        if single[j]:
+            number[j, at.JOINT_ROW] = _leading_row(model, model.v_index[j])
+    return at.Joints(number, data, dofs, np.zeros((at.CONFIGURATION_ROWS, model.nq)))
+
+
+def _leading_row(model: Model, dof: int) -> int:
+    """Kernel row of the one-dof joint whose velocity is qd[dof]."""
+    moving = (model.topology[:, rows.KIND] != rows.FIXED) & (model.topology[:, rows.FOLLOWS] == 0)
+    moving[0] = False
+    return int(np.flatnonzero(moving & (model.topology[:, rows.IV] == dof))[0])
+
+
+def _ground(model: Model, params: PlantParams, points: Points) -> at.Ground:
+    k = len(points)
     row, r = point_rows(model, points)
-    surfaces, heights = pack(params.terrain)
-    laws = ("stiffness", "damping", "friction")
-    return step.Machine(
-        topology=np.array(model.topology),
-        parameters=np.array(model.parameters),
-        joint_q=np.array(model.q_index),
-        joint_v=np.array(model.v_index),
-        joint_row=own_row,
-        damping=damping,
-        friction=np.where(single, model.friction, 0.0) * params.joint_friction,
-        lower=np.where(single & params.stops, model.lower, -np.inf),
-        upper=np.where(single & params.stops, model.upper, np.inf),
-        effort=np.array(model.effort_limit),
-        no_load_speed=_spread("no_load_speed", no_load, n),
-        point_row=np.array(row),
-        point_r=np.ascontiguousarray(r),
-        radius=np.array(points.radius, dtype=float),
-        law=np.column_stack([_spread(name, getattr(contact, name, 0.0), k) for name in laws]).reshape(k, 3).copy(),
-        surfaces=surfaces,
-        heights=heights,
-    )
-
-
-def _state(model: Model, k: int) -> step.State:
-    n = len(model.joint_names)
-    return step.State(
-        q=np.zeros(model.nq),
-        qd=np.zeros(model.nv),
-        qdd=np.zeros(model.nv),
-        motor=np.zeros(n),
-        deflection=np.zeros((k, 2)),
-        force=np.zeros((k, 3)),
-        force_world=np.zeros((k, 3)),
-        row_force=np.zeros(2 * n),
-        position=np.zeros((k, 3)),
-        velocity=np.zeros((k, 3)),
-        depth=np.zeros(k),
-        ledger=np.zeros(step.LEDGER),
-        counters=np.zeros(step.COUNTERS, np.int64),
-        residual=np.zeros(1),
-    )
+    table = np.zeros((k, at.POINT_COLUMNS))
+    table[:, at.PLACE : at.PLACE + 3] = r
+    table[:, at.RADIUS] = points.radius
+    for i, name in enumerate(("stiffness", "damping", "friction")):
+        table[:, at.OWN_LAW + i] = _spread(name, getattr(params.contact, name, 0.0), k)
+    return at.Ground(np.array(row), table, *pack(params.terrain))

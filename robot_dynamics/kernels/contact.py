@@ -30,24 +30,22 @@ LINEAR_SLIP_SPEED = 0.01
 """v_eps of the linear law [m/s]: below it its friction is viscous."""
 
 
-class Scratch(NamedTuple):
-    """Memory of the solver for at most n rows and k contacts: owned by the caller, contents meaningless."""
+U, RESIDUAL, TRIAL, KEPT, BEST = range(5)
+"""Rows of Scratch.rows: velocity of all rows at the end of the step, F, three iterates."""
 
-    velocity: NDArray[np.float64]
-    residual: NDArray[np.float64]
-    start: NDArray[np.float64]
-    kept: NDArray[np.float64]
-    best: NDArray[np.float64]
+
+class Scratch(NamedTuple):
+    """Memory of the solver, owned by the caller: rows (5, n), Newton's matrix (n, n), derivatives (2, k, 3, 3)."""
+
+    rows: NDArray[np.float64]
     matrix: NDArray[np.float64]
-    by_force: NDArray[np.float64]
-    by_velocity: NDArray[np.float64]
+    blocks: NDArray[np.float64]
 
 
 def scratch(contacts: int, scalars: int) -> Scratch:
     """Memory for `contacts` points and `scalars` scalar rows."""
     n = 3 * contacts + scalars
-    rows = [np.zeros(n) for _ in range(5)]
-    return Scratch(*rows, np.zeros((n, n)), np.zeros((contacts, 3, 3)), np.zeros((contacts, 3, 3)))
+    return Scratch(np.zeros((5, n)), np.zeros((n, n)), np.zeros((2, contacts, 3, 3)))
 
 
 # ---------------------------------------------------------------------------------------------- explicit laws
@@ -305,7 +303,7 @@ def own_block(A, o):
 
 @routine
 def end_velocity(A, b, f, n, u):
-    """u = b + A f."""
+    """Set u = b + A f."""
     for i in range(n):
         x = b[i]
         for j in range(n):
@@ -444,7 +442,7 @@ def impulse_residual(w, mu, u, p, F, P, V):
 @routine
 def residual(model, A, b, points, bounds, h, k, n, f, work):
     """F of all rows and its derivatives. Returns max |F| relative to the forces, and |F|^2."""
-    u, F = work.velocity, work.residual
+    u, F = work.rows[U], work.rows[RESIDUAL]
     end_velocity(A, b, f, n, u)
     load = 0.0
     top = 0.0
@@ -452,11 +450,11 @@ def residual(model, A, b, points, bounds, h, k, n, f, work):
         o = slice(3 * i, 3 * i + 3)
         if model == IMPULSE:
             w = own_block(A, 3 * i)
-            impulse_residual(w, points[i, FRICTION], u[o], f[o], F[o], work.by_force[i], work.by_velocity[i])
+            impulse_residual(w, points[i, FRICTION], u[o], f[o], F[o], work.blocks[0, i], work.blocks[1, i])
         else:
             d = (points[i, DEFLECTION], points[i, DEFLECTION + 1])
             law = (points[i, STIFFNESS], points[i, DAMPING], points[i, FRICTION])
-            implicit_residual(points[i, ZETA], d, law, h, u[o], f[o], F[o], work.by_force[i], work.by_velocity[i])
+            implicit_residual(points[i, ZETA], d, law, h, u[o], f[o], F[o], work.blocks[0, i], work.blocks[1, i])
         load += abs(f[3 * i + 2])
         top = max(top, abs(f[3 * i + 2]))
     for i in range(3 * k, n):
@@ -473,15 +471,15 @@ def residual(model, A, b, points, bounds, h, k, n, f, work):
 @routine
 def newton_matrix(A, bounds, k, n, f, work):
     """M = dF/df = P + V A, with 1e-9 on the diagonal because coplanar points make A singular."""
-    M, u = work.matrix, work.velocity
+    M, u = work.matrix, work.rows[U]
     for i in range(k):
         o = 3 * i
         for r in range(3):
-            V = work.by_velocity[i, r]
+            V = work.blocks[1, i, r]
             for j in range(n):
                 M[o + r, j] = V[0] * A[o, j] + V[1] * A[o + 1, j] + V[2] * A[o + 2, j]
             for j in range(3):
-                M[o + r, o + j] += work.by_force[i, r, j]
+                M[o + r, o + j] += work.blocks[0, i, r, j]
     for i in range(3 * k, n):
         g = f[i] - u[i] / A[i, i]
         inside = bounds[i - 3 * k, 0] < g < bounds[i - 3 * k, 1]
@@ -521,7 +519,7 @@ def eliminate(M, n, x):
 @routine
 def newton(model, A, b, points, bounds, h, k, n, tolerance, f, work):
     """Semi-smooth Newton with halving on F(f) = 0; leaves the best iterate in f. Returns its steps and residual."""
-    start, best, F = work.start, work.best, work.residual
+    start, best, F = work.rows[TRIAL], work.rows[BEST], work.rows[RESIDUAL]
     error, square = residual(model, A, b, points, bounds, h, k, n, f, work)
     copy(f, n, best)
     least = error
@@ -581,11 +579,11 @@ def solve_contacts(model, A, b, points, bounds, h, k, n, sweeps, tolerance, f, w
     """Forces f of k contacts and n - 3 k scalar rows that obey their laws together with u = b + A f (SPEC 6.4, 6.5).
 
     Sweeps from the f given (warm start); after `sweeps` of them Newton, and if that stalls sweeps up to ALL_SWEEPS.
-    points (k, CONTACT_COLUMNS), bounds (n - 3 k, 2). Leaves u in work.velocity.
+    points (k, CONTACT_COLUMNS), bounds (n - 3 k, 2). Leaves u in work.rows[U].
     Returns iterations (sweeps + Newton steps), the true residual (spring-damper: max |f - law| / (1 + max f_n);
     impulse: natural map in m/s), and whether the tolerance was missed.
     """
-    u = work.velocity
+    u = work.rows[U]
     end_velocity(A, b, f, n, u)
     iterations = 0
     change = math.inf
@@ -593,11 +591,11 @@ def solve_contacts(model, A, b, points, bounds, h, k, n, sweeps, tolerance, f, w
         change = sweep(model, A, points, bounds, h, k, n, f, u)
         iterations += 1
     if change > tolerance:
-        copy(f, n, work.kept)
+        copy(f, n, work.rows[KEPT])
         steps, change = newton(model, A, b, points, bounds, h, k, n, tolerance, f, work)
         iterations += steps
         if change > tolerance:
-            copy(work.kept, n, f)
+            copy(work.rows[KEPT], n, f)
         admissible(points, bounds, k, n, f)
         end_velocity(A, b, f, n, u)
         swept = sweeps

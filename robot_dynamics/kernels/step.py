@@ -1,70 +1,33 @@
 """One step of the simulated plant (SPEC 6, 9): actuators, free motion, contacts and joint losses, motion of the state.
 
-Everything a step touches is owned by the caller and handed in as the named tuples below; nothing is allocated.
-Joints: one entry per name in `Model.joint_names`; entries of planar and floating joints take no command.
+The bundles of arrays and their columns (`at.`) are those of `plant_memory`; nothing is allocated.
 """
 
 import math
-from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from . import plant_memory as at
+from . import rows
 from .bodies import kinetic, mass_moment, momentum, point_position, point_velocity, twists, world_poses
 from .contact import (
-    CONTACT_COLUMNS,
     IMPLICIT,
     IMPULSE,
-    Scratch,
+    U,
     below_target,
     eliminate,
     explicit_force,
     linear_force,
     next_deflection,
     predicted_target,
-    scratch,
     solve_contacts,
 )
 from .jit import inline, kernel, routine
 from .link import body_blocks
 from .manifold import integrate
 from .propagators import dot_rows, free_motion_of, joint_path, over_inertia, path, respond
-from .rows import (
-    BODY,
-    FIXED,
-    FREE,
-    GRAVITY,
-    IQ,
-    IV,
-    KIND,
-    PARENT,
-    RW,
-    TURN,
-    UA,
-    WORKSPACE,
-    XW,
-    H,
-    M,
-    N,
-    W,
-    part3,
-    part3_to,
-    part4,
-    row3,
-    row6,
-    row9,
-    set3,
-    set9,
-)
+from .rows import part3, part3_to, part4, row3, row6, row9, set3, set9
 from .scalar import ZERO3, add, apply_blocks, cross, dot, inverse_blocks, mul, quaternion_matrix, scale, sub, tmul
-from .terrain import nearest_surface
-from .terrain import DAMPING as OWN_DAMPING
-from .terrain import FRICTION as OWN_FRICTION
-from .terrain import STIFFNESS as OWN_STIFFNESS
+from .terrain import DAMPING, FRICTION, STIFFNESS, nearest_surface
 from .tree import composite, place
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 EXPLICIT = 2
 LINEAR = 3
@@ -72,192 +35,13 @@ LINEAR = 3
 
 MARGIN = 2e-3
 """A point (or a joint near its stop) this far off at the end of the step still enters the solve [m, rad]."""
-MOST_CONTACTS = 64
-"""So many contacts are solved at once; of more, those that are deepest."""
 STOP_RECOVERY = 0.2
 STOP_RECOVERY_SPEED = 0.5
 """A joint beyond its stop comes back by this share per step, at most at this speed [rad/s, m/s]."""
 ATTEMPTS = 4
 """So often a step is taken again because an effort left its range at the end of it."""
-PUSHES = 16
-PUSH_COLUMNS = 14
-"""Columns of a push: body, start, end, ramp [s], moment and force in world axes, their point in body axes."""
-
 FINE, NOT_FINITE, ENERGY_JUMP = range(3)
 """What a run ends with."""
-
-KINETIC, POTENTIAL, ELASTIC, WORK, DISSIPATED_JOINT, DISSIPATED_CONTACT, THROUGHPUT, INITIAL = range(8)
-LINEAR_MOMENTUM, ANGULAR_MOMENTUM = 8, 11
-LEDGER = 14
-COM, MASS_OF_ALL = 6, 9
-"""Columns of the ledger; the last two (3 each) are the momentum the impulses of all forces since the reset account for."""
-
-STEPS, ITERATIONS, UNCONVERGED = range(3)
-COUNTERS = 3
-
-
-class Machine(NamedTuple):
-    """Robot, points and terrain: what stays the same during a run."""
-
-    topology: Integers
-    parameters: Floats
-    joint_q: Integers
-    joint_v: Integers
-    joint_row: Integers
-    """(n,) -1 for joints without a single axis."""
-    damping: Floats
-    """(nv,)."""
-    friction: Floats
-    lower: Floats
-    upper: Floats
-    effort: Floats
-    no_load_speed: Floats
-    """(n,) Coulomb friction, stops, largest effort, speed at which a driving motor has no effort left."""
-    point_row: Integers
-    point_r: Floats
-    radius: Floats
-    law: Floats
-    """(k, 3) stiffness, damping, friction of each point."""
-    surfaces: Floats
-    heights: Floats
-
-
-class Settings(NamedTuple):
-    """Figures of the scheme."""
-
-    timestep: float
-    scheme: int
-    below: bool
-    restitution: float
-    recovery: float
-    recovery_speed: float
-    sweeps: int
-    tolerance: float
-    lag: float
-    """Share of the way to its command that an actuator goes in one step."""
-    delay: int
-    runge_kutta: bool
-
-
-class State(NamedTuple):
-    """What a step changes."""
-
-    q: Floats
-    qd: Floats
-    qdd: Floats
-    motor: Floats
-    """(n,) effort of the actuators."""
-    deflection: Floats
-    force: Floats
-    """(k, 3) contact force of the last step in surface axes [N]."""
-    force_world: Floats
-    row_force: Floats
-    """(2 n,) friction and stop of each joint in the last step [N m or N]."""
-    position: Floats
-    velocity: Floats
-    depth: Floats
-    ledger: Floats
-    counters: Integers
-    residual: Floats
-    """(1,) residual of the solver in the last step."""
-
-
-class Command(NamedTuple):
-    """Joint command (5, n): q_des, qd_des, kp, kd, effort; `queue` (delay + 1, 5, n) on its way; pushes."""
-
-    now: Floats
-    queue: Floats
-    pushes: Floats
-
-
-class Memory(NamedTuple):
-    """Workspace, contents meaningless between steps except the kinematics in `w` and the contacts found."""
-
-    w: Floats
-    factor: Floats
-    f_ext: Floats
-    tau: Floats
-    added: Floats
-    free: Floats
-    """(nv,) velocity at the end of the step without contacts."""
-    change: Floats
-    whole: Floats
-    """Momentum (linear, angular about the world's origin), centre of mass, mass."""
-    kept_q: Floats
-    kept_qd: Floats
-    kept_deflection: Floats
-    kept_ledger: Floats
-    kept_momentum: Floats
-    applied: Floats
-    saturated: Integers
-    pen: Floats
-    frame: Floats
-    arm: Floats
-    law: Floats
-    active: Integers
-    landed: Integers
-    chosen: Integers
-    row_index: Integers
-    start: Floats
-    ahead: Floats
-    """(k, 3) velocity at the start of the step, and at its end without contacts; surface axes."""
-    z: Floats
-    y: Floats
-    A: Floats
-    b: Floats
-    f: Floats
-    points: Floats
-    bounds: Floats
-    stage_q: Floats
-    stage: Floats
-    rate_q: Floats
-    rate: Floats
-    solver: Scratch
-
-
-def memory(nv: int, nq: int, rows: int, bodies: int, joints: int, points: int, dense: bool) -> Memory:
-    """Workspace for a robot of these sizes."""
-    contacts = min(points, MOST_CONTACTS)
-    n = 3 * contacts + 2 * joints
-    return Memory(
-        w=np.zeros((rows, WORKSPACE)),
-        factor=np.zeros((nv, nv)) if dense else np.zeros((0, 0)),
-        f_ext=np.zeros((bodies, 6)),
-        tau=np.zeros(nv),
-        added=np.zeros(nv),
-        free=np.zeros(nv),
-        change=np.zeros(nv),
-        whole=np.zeros(10),
-        kept_q=np.zeros(nq),
-        kept_qd=np.zeros(nv),
-        kept_deflection=np.zeros((points, 2)),
-        kept_ledger=np.zeros(LEDGER),
-        kept_momentum=np.zeros(6),
-        applied=np.zeros(joints),
-        saturated=np.zeros(joints, np.int64),
-        pen=np.zeros(points),
-        frame=np.zeros((points, 9)),
-        arm=np.zeros((points, 3)),
-        law=np.zeros((points, 3)),
-        active=np.zeros(contacts, np.int64),
-        landed=np.zeros(contacts, np.int64),
-        chosen=np.zeros(3 * contacts, np.int64),
-        row_index=np.zeros(2 * joints, np.int64),
-        start=np.zeros((points, 3)),
-        ahead=np.zeros((points, 3)),
-        z=np.zeros((n, nv)),
-        y=np.zeros((n, nv)),
-        A=np.zeros((n, n)),
-        b=np.zeros(n),
-        f=np.zeros(n),
-        points=np.zeros((contacts, CONTACT_COLUMNS)),
-        bounds=np.zeros((2 * joints, 2)),
-        stage_q=np.zeros(nq),
-        stage=np.zeros(nv),
-        rate_q=np.zeros((4, nq)),
-        rate=np.zeros((4, nv)),
-        solver=scratch(contacts, 2 * joints),
-    )
 
 
 # ---- kinematics and contact detection -------------------------------------------------------------------------------
@@ -268,33 +52,42 @@ def surface_law(surfaces, i, law):
     """Stiffness, damping and friction: the surface's own where it has them, else the point's."""
     if i < 0:
         return law
-    K = surfaces[i, OWN_STIFFNESS]
-    D = surfaces[i, OWN_DAMPING]
-    mu = surfaces[i, OWN_FRICTION]
+    K = surfaces[i, STIFFNESS]
+    D = surfaces[i, DAMPING]
+    mu = surfaces[i, FRICTION]
     return (K if K >= 0.0 else law[0], D if D >= 0.0 else law[1], mu if mu >= 0.0 else law[2])
 
 
 @routine
-def observe(m, s, mem):
-    """Poses and velocities of the state, and of every contact point its place on the terrain."""
-    place(m.topology, m.parameters, s.q, mem.w)
-    world_poses(m.topology, mem.w)
-    twists(m.topology, m.parameters, s.qd, mem.w)
-    for c in range(m.point_row.shape[0]):
-        i = m.point_row[c]
-        r = row3(m.point_r, c, 0)
-        pen, frame, surface = nearest_surface(m.surfaces, m.heights, point_position(mem.w, i, r))
+def observe(robot, ground, q, qd):
+    """Poses and velocities of a state, and of every contact point its place on the terrain."""
+    place(robot.topology, robot.parameters, q, robot.w)
+    world_poses(robot.topology, robot.w)
+    twists(robot.topology, robot.parameters, qd, robot.w)
+    points = ground.points
+    for c in range(ground.row.shape[0]):
+        i = ground.row[c]
+        r = row3(points, c, at.PLACE)
+        radius = points[c, at.RADIUS]
+        pen, frame, surface = nearest_surface(ground.surfaces, ground.heights, point_position(robot.w, i, r))
         normal = (frame[2], frame[5], frame[8])
-        arm = sub(r, scale(m.radius[c], tmul(row9(mem.w, i, RW), normal)))
-        velocity = point_velocity(mem.w, i, arm)
-        mem.pen[c] = pen - m.radius[c]
-        set9(mem.frame, c, 0, frame)
-        set3(mem.arm, c, 0, arm)
-        set3(mem.law, c, 0, surface_law(m.surfaces, surface, row3(m.law, c, 0)))
-        set3(mem.start, c, 0, tmul(frame, velocity))
-        set3(s.position, c, 0, point_position(mem.w, i, arm))
-        set3(s.velocity, c, 0, velocity)
-        s.depth[c] = max(0.0, -mem.pen[c])
+        arm = sub(r, scale(radius, tmul(row9(robot.w, i, rows.RW), normal)))
+        velocity = point_velocity(robot.w, i, arm)
+        points[c, at.PEN] = pen - radius
+        points[c, at.DEPTH] = max(0.0, radius - pen)
+        set9(points, c, at.FRAME, frame)
+        set3(points, c, at.ARM, arm)
+        set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
+        set3(points, c, at.START, tmul(frame, velocity))
+        set3(points, c, at.POSITION, point_position(robot.w, i, arm))
+        set3(points, c, at.VELOCITY, velocity)
+
+
+@inline
+def surface_velocity(robot, ground, c):
+    """Velocity of contact point c in surface axes, of the twists in the workspace."""
+    velocity = point_velocity(robot.w, ground.row[c], row3(ground.points, c, at.ARM))
+    return tmul(row9(ground.points, c, at.FRAME), velocity)
 
 
 # ---- actuators ------------------------------------------------------------------------------------------------------
@@ -303,206 +96,214 @@ def observe(m, s, mem):
 @inline
 def effort_range(limit, no_load, speed):
     """Least and largest effort at a speed: a driving motor falls off from half its no-load speed to nothing there."""
-    forward = limit
-    backward = -limit
-    if no_load < math.inf:
-        forward = limit * min(1.0, max(0.0, 2.0 - 2.0 * speed / no_load))
-        backward = -limit * min(1.0, max(0.0, 2.0 + 2.0 * speed / no_load))
-    return backward, forward
+    if not no_load < math.inf:
+        return -limit, limit
+    forward = min(1.0, max(0.0, 2.0 - 2.0 * speed / no_load))
+    backward = min(1.0, max(0.0, 2.0 + 2.0 * speed / no_load))
+    return (-limit * backward if backward > 0.0 else 0.0), (limit * forward if forward > 0.0 else 0.0)
 
 
 @routine
-def drive(m, s, settings, c, mem):
+def drive(joints, state, settings, command):
     """Efforts at the velocities of the start of the step, and what makes PD and joint damping implicit (SPEC 6.4).
 
-    mem.applied (n,) motor effort; a joint with mem.saturated != 0 is held at that end of its range.
+    A joint with SATURATED != 0 is held at that end of its range.
     """
     h = settings.timestep
-    for k in range(s.qd.shape[0]):
-        mem.tau[k] = -m.damping[k] * s.qd[k]
-        mem.added[k] = h * m.damping[k]
-    for j in range(m.joint_v.shape[0]):
-        if m.joint_row[j] < 0:
+    dofs, data = joints.dofs, joints.data
+    for k in range(state.qd.shape[0]):
+        dofs[at.TAU, k] = -dofs[at.DAMPING, k] * state.qd[k]
+        dofs[at.ADDED, k] = h * dofs[at.DAMPING, k]
+    for j in range(data.shape[0]):
+        if joints.number[j, at.JOINT_ROW] < 0:
             continue
-        k = m.joint_v[j]
-        v = s.qd[k]
-        wanted = c[2, j] * (c[0, j] - s.q[m.joint_q[j]]) + c[3, j] * (c[1, j] - v) + c[4, j]
-        wanted = s.motor[j] + settings.lag * (wanted - s.motor[j])
-        low, high = effort_range(m.effort[j], m.no_load_speed[j], v)
+        k = joints.number[j, at.JOINT_V]
+        x = state.q[joints.number[j, at.JOINT_Q]]
+        v = state.qd[k]
+        wanted = command[2, j] * (command[0, j] - x) + command[3, j] * (command[1, j] - v) + command[4, j]
+        wanted = data[j, at.MOTOR] + settings.lag * (wanted - data[j, at.MOTOR])
+        low, high = effort_range(data[j, at.EFFORT], data[j, at.NO_LOAD], v)
         if wanted > high:
-            mem.saturated[j] = 1
+            data[j, at.SATURATED] = 1.0
         elif wanted < low:
-            mem.saturated[j] = -1
-        if mem.saturated[j] == 0:
-            mem.added[k] += h * settings.lag * c[3, j]
+            data[j, at.SATURATED] = -1.0
+        if data[j, at.SATURATED] == 0.0:
+            dofs[at.ADDED, k] += h * settings.lag * command[3, j]
         else:
-            wanted = high if mem.saturated[j] > 0 else low
-        mem.applied[j] = wanted
-        mem.tau[k] += wanted
+            wanted = high if data[j, at.SATURATED] > 0.0 else low
+        data[j, at.APPLIED] = wanted
+        dofs[at.TAU, k] += wanted
 
 
 @routine
-def end_efforts(m, s, settings, c, mem):
+def end_efforts(joints, state, settings, command):
     """Motor efforts with the velocity of the end of the step; returns whether one of them left its range."""
+    data = joints.data
     left = False
-    for j in range(m.joint_v.shape[0]):
-        if m.joint_row[j] < 0 or mem.saturated[j] != 0:
+    for j in range(data.shape[0]):
+        if joints.number[j, at.JOINT_ROW] < 0 or data[j, at.SATURATED] != 0.0:
             continue
-        k = m.joint_v[j]
-        mem.applied[j] -= settings.lag * c[3, j] * (mem.free[k] - s.qd[k])
-        low, high = effort_range(m.effort[j], m.no_load_speed[j], s.qd[k])
-        if mem.applied[j] > high:
-            mem.saturated[j] = 1
+        k = joints.number[j, at.JOINT_V]
+        data[j, at.APPLIED] -= settings.lag * command[3, j] * (joints.dofs[at.AHEAD, k] - state.qd[k])
+        low, high = effort_range(data[j, at.EFFORT], data[j, at.NO_LOAD], state.qd[k])
+        if data[j, at.APPLIED] > high:
+            data[j, at.SATURATED] = 1.0
+            data[j, at.APPLIED] = high
             left = True
-        elif mem.applied[j] < low:
-            mem.saturated[j] = -1
+        elif data[j, at.APPLIED] < low:
+            data[j, at.SATURATED] = -1.0
+            data[j, at.APPLIED] = low
             left = True
     return left
 
 
+# ---- wrenches given from outside ------------------------------------------------------------------------------------
+
+
 @inline
-def attack(m, mem, i, r, n, f):
-    """Add a wrench (moment n, force f, world axes) at the point r of row i to mem.f_ext (body axes, body origin)."""
-    R = row9(mem.w, i, RW)
-    turn = row9(m.parameters, i, TURN)
+def attack(robot, i, r, n, f):
+    """Add a wrench (moment n, force f, world axes) at the point r of row i to f_ext (body axes, body origin)."""
+    R = row9(robot.w, i, rows.RW)
+    turn = row9(robot.parameters, i, rows.TURN)
     f = tmul(R, f)
     n = mul(turn, add(tmul(R, n), cross(r, f)))
     f = mul(turn, f)
-    body = m.topology[i, BODY]
+    body = robot.topology[i, rows.BODY]
     for k in range(3):
-        mem.f_ext[body, k] += n[k]
-        mem.f_ext[body, 3 + k] += f[k]
+        robot.f_ext[body, k] += n[k]
+        robot.f_ext[body, 3 + k] += f[k]
 
 
 @inline
-def pushing(s, settings, pushes, k):
-    """Row, point in it, moment and force (world axes) of push k at the middle of the step, and whether it acts."""
-    t = (s.counters[STEPS] + 0.5) * settings.timestep
-    start = pushes[k, 1]
-    end = pushes[k, 2]
-    ramp = pushes[k, 3]
+def note_momentum(ledger, h, x, n, f):
+    """Count the impulse of a moment n and a force f at x, about the world's origin."""
+    n = add(n, cross(x, f))
+    for k in range(3):
+        ledger[at.ACCOUNTED + k] += h * f[k]
+        ledger[at.ACCOUNTED + 3 + k] += h * n[k]
+
+
+@inline
+def pushing(pushes, k, t):
+    """Row, point in it, moment and force (world axes) of push k at time t, and whether it acts."""
+    start = pushes[k, at.PUSH_START]
+    end = pushes[k, at.PUSH_END]
+    ramp = pushes[k, at.RAMP]
     g = min(1.0, (t - start) / ramp, (end - t) / ramp) if ramp > 0.0 else 1.0
-    n = scale(g, row3(pushes, k, 4))
-    f = scale(g, row3(pushes, k, 7))
-    return int(pushes[k, 0]), row3(pushes, k, 10), n, f, start < t < end
+    n = scale(g, row3(pushes, k, at.PUSH_MOMENT))
+    f = scale(g, row3(pushes, k, at.PUSH_FORCE))
+    return int(pushes[k, at.PUSHED_ROW]), row3(pushes, k, at.PUSH_POINT), n, f, start < t < end
 
 
 @routine
-def push(m, s, settings, pushes, mem):
-    """Add the pushes of this step to mem.f_ext; returns whether there is one, and notes their momentum."""
+def push(robot, ledger, h, t, pushes):
+    """Add the pushes of this step to f_ext; returns whether there is one, and notes their momentum."""
     pushed = False
     for k in range(pushes.shape[0]):
-        i, r, n, f, acts = pushing(s, settings, pushes, k)
+        i, r, n, f, acts = pushing(pushes, k, t)
         if acts:
-            attack(m, mem, i, r, n, f)
-            note_momentum(s, settings.timestep, point_position(mem.w, i, r), n, f)
+            attack(robot, i, r, n, f)
+            note_momentum(ledger, h, point_position(robot.w, i, r), n, f)
             pushed = True
     return pushed
 
 
 @routine
-def push_power(s, settings, pushes, mem):
-    """Power of the pushes at the velocities in mem.w [W]."""
+def push_power(w, t, pushes):
+    """Power of the pushes at the velocities in the workspace [W]."""
     power = 0.0
     for k in range(pushes.shape[0]):
-        i, r, n, f, acts = pushing(s, settings, pushes, k)
+        i, r, n, f, acts = pushing(pushes, k, t)
         if acts:
-            power += dot(f, point_velocity(mem.w, i, r)) + dot(n, mul(row9(mem.w, i, RW), row3(mem.w, i, W)))
+            power += dot(f, point_velocity(w, i, r)) + dot(n, mul(row9(w, i, rows.RW), row3(w, i, rows.W)))
     return power
 
 
-@inline
-def note_momentum(s, h, x, n, f):
-    """Count the impulse of a moment n and a force f at x, about the world's origin."""
-    n = add(n, cross(x, f))
-    for k in range(3):
-        s.ledger[LINEAR_MOMENTUM + k] += h * f[k]
-        s.ledger[ANGULAR_MOMENTUM + k] += h * n[k]
-
-
-# ---- contacts -------------------------------------------------------------------------------------------------------
-
-
 @routine
-def explicit_contacts(m, s, settings, mem):
-    """Forces of the start of the step (SPEC 6.1, 6.2) into mem.f_ext; returns whether any point carries one."""
+def explicit_contacts(robot, ground, settings):
+    """Forces of the start of the step (SPEC 6.1, 6.2) into f_ext; returns whether any point carries one."""
+    points = ground.points
     carried = False
-    for c in range(m.point_row.shape[0]):
-        law = row3(mem.law, c, 0)
-        u = row3(mem.start, c, 0)
+    for c in range(ground.row.shape[0]):
+        law = row3(points, c, at.LAW)
+        u = row3(points, c, at.START)
         if settings.scheme == LINEAR:
-            f = linear_force(-mem.pen[c], u, law)
+            f = linear_force(-points[c, at.PEN], u, law)
         else:
-            f, rate = explicit_force(-mem.pen[c], u, (s.deflection[c, 0], s.deflection[c, 1]), law)
-            s.deflection[c, 0] += settings.timestep * rate[0]
-            s.deflection[c, 1] += settings.timestep * rate[1]
-        set3(s.force, c, 0, f)
+            d = (points[c, at.DEFLECTION], points[c, at.DEFLECTION + 1])
+            f, rate = explicit_force(-points[c, at.PEN], u, d, law)
+            points[c, at.DEFLECTION] += settings.timestep * rate[0]
+            points[c, at.DEFLECTION + 1] += settings.timestep * rate[1]
+        set3(points, c, at.FORCE, f)
         if f[2] > 0.0:
-            attack(m, mem, m.point_row[c], row3(mem.arm, c, 0), ZERO3, mul(row9(mem.frame, c, 0), f))
+            attack(robot, ground.row[c], row3(points, c, at.ARM), ZERO3, mul(row9(points, c, at.FRAME), f))
             carried = True
     return carried
 
 
+# ---- the coupled solve ----------------------------------------------------------------------------------------------
+
+
 @routine
-def find_contacts(m, settings, mem):
-    """Number of points that may touch within the step, listed in mem.active; their velocities without contact."""
-    h = settings.timestep
-    most = mem.active.shape[0]
+def find_contacts(robot, ground, settings, active):
+    """Number of points that may touch within the step, listed in `active`; their velocities without contact."""
+    points = ground.points
+    most = min(ground.row.shape[0], at.MOST_CONTACTS)
     count = 0
-    for c in range(m.point_row.shape[0]):
-        u = tmul(row9(mem.frame, c, 0), point_velocity(mem.w, m.point_row[c], row3(mem.arm, c, 0)))
-        set3(mem.ahead, c, 0, u)
-        if settings.below:
-            near = mem.pen[c] < 0.0
-        else:
-            near = mem.pen[c] + h * min(u[2], 0.0) < MARGIN
+    for c in range(ground.row.shape[0]):
+        u = surface_velocity(robot, ground, c)
+        set3(points, c, at.FREE_VELOCITY, u)
+        pen = points[c, at.PEN]
+        near = pen < 0.0 if settings.below else pen + settings.timestep * min(u[2], 0.0) < MARGIN
         if near and count < most:
-            mem.active[count] = c
+            active[count] = c
             count += 1
         elif near:
             worst = 0
             for a in range(1, most):
-                if mem.pen[mem.active[a]] > mem.pen[mem.active[worst]]:
+                if points[active[a], at.PEN] > points[active[worst], at.PEN]:
                     worst = a
-            if mem.pen[c] < mem.pen[mem.active[worst]]:
-                mem.active[worst] = c
+            if pen < points[active[worst], at.PEN]:
+                active[worst] = c
     return count
 
 
-@routine
-def contact_rows(m, s, settings, count, mem):
-    """Paths, free velocities less their targets, and law data of the active contacts; warm start from the last step."""
+@inline
+def impulse_target(points, c, settings):
+    """Normal velocity asked for of point c, and whether it lands softly."""
+    pen = points[c, at.PEN]
+    u0 = points[c, at.START + 2]
+    if settings.below:
+        return below_target(pen, u0, settings.restitution, settings.recovery), False
+    free = points[c, at.FREE_VELOCITY + 2]
     h = settings.timestep
+    return predicted_target(pen, u0, free, h, settings.restitution, settings.recovery, settings.recovery_speed)
+
+
+@routine
+def contact_rows(robot, ground, settings, count, problem):
+    """Paths, free velocities less their targets, and law data of the active contacts; warm start from the last step."""
+    unit = settings.timestep if settings.scheme == IMPULSE else 1.0
+    points = ground.points
     for a in range(count):
-        c = mem.active[a]
-        frame = row9(mem.frame, c, 0)
-        arm = row3(mem.arm, c, 0)
+        c = problem.picked[at.ACTIVE, a]
+        frame = row9(points, c, at.FRAME)
+        arm = row3(points, c, at.ARM)
         for k in range(3):
+            i = 3 * a + k
             d = (frame[k], frame[3 + k], frame[6 + k])
-            path(m.topology, m.parameters, mem.factor, mem.w, m.point_row[c], arm, d, mem.z[3 * a + k])
-            mem.b[3 * a + k] = mem.ahead[c, k]
-            mem.f[3 * a + k] = s.force[c, k] * (h if settings.scheme == IMPULSE else 1.0)
-        mem.points[a, 0] = -mem.pen[c]
-        mem.points[a, 1] = s.deflection[c, 0]
-        mem.points[a, 2] = s.deflection[c, 1]
-        set3(mem.points, a, 3, row3(mem.law, c, 0))
-        mem.landed[a] = 0
+            path(robot.topology, robot.parameters, robot.factor, robot.w, ground.row[c], arm, d, problem.z[i])
+            problem.b[i] = points[c, at.FREE_VELOCITY + k]
+            problem.f[i] = unit * points[c, at.FORCE + k]
+        problem.points[a, 0] = -points[c, at.PEN]
+        problem.points[a, 1] = points[c, at.DEFLECTION]
+        problem.points[a, 2] = points[c, at.DEFLECTION + 1]
+        set3(problem.points, a, 3, row3(points, c, at.LAW))
+        problem.picked[at.LANDED, a] = 0
         if settings.scheme == IMPULSE:
-            u0 = mem.start[c, 2]
-            if settings.below:
-                target = below_target(mem.pen[c], u0, settings.restitution, settings.recovery)
-            else:
-                target, lands = predicted_target(
-                    mem.pen[c],
-                    u0,
-                    mem.ahead[c, 2],
-                    h,
-                    settings.restitution,
-                    settings.recovery,
-                    settings.recovery_speed,
-                )
-                mem.landed[a] = 1 if lands else 0
-            mem.b[3 * a + 2] -= target
+            target, lands = impulse_target(points, c, settings)
+            problem.b[3 * a + 2] -= target
+            problem.picked[at.LANDED, a] = 1 if lands else 0
 
 
 @inline
@@ -512,314 +313,319 @@ def stop_target(gap, h):
 
 
 @routine
-def add_row(m, s, settings, index, j, low, high, target, n, count, mem):
-    """Append the scalar row of joint j: effort within [low, high], rate wanted `target`; `index` in s.row_force."""
-    unit = settings.timestep if settings.scheme == IMPULSE else 1.0
-    joint_path(m.topology, mem.factor, mem.w, m.joint_row[j], mem.z[n])
-    mem.b[n] = mem.free[m.joint_v[j]] - target
-    mem.f[n] = s.row_force[index] * unit
-    mem.bounds[n - 3 * count, 0] = low * unit
-    mem.bounds[n - 3 * count, 1] = high * unit
-    mem.row_index[n - 3 * count] = index
+def add_row(robot, joints, unit, j, stop, low, high, target, n, count, problem):
+    """Append the scalar row of joint j's friction or stop: effort within [low, high], wanting the rate `target`."""
+    s = n - 3 * count
+    joint_path(robot.topology, robot.factor, robot.w, joints.number[j, at.JOINT_ROW], problem.z[n])
+    problem.b[n] = joints.dofs[at.AHEAD, joints.number[j, at.JOINT_V]] - target
+    problem.f[n] = unit * joints.data[j, at.HELD + stop]
+    problem.bounds[s, 0] = unit * low
+    problem.bounds[s, 1] = unit * high
+    problem.picked[at.ROW_INDEX, s] = 2 * j + stop
+    return n + 1
 
 
 @routine
-def joint_rows(m, s, settings, count, mem):
-    """Rows of joint friction and of stops within reach, after 3 `count` contact rows; returns the number of all rows."""
+def joint_rows(robot, joints, q, settings, count, problem):
+    """Rows of joint friction and of stops within reach, after 3 `count` contact rows; returns how many rows there are."""
     h = settings.timestep
+    unit = h if settings.scheme == IMPULSE else 1.0
     n = 3 * count
-    for j in range(m.joint_v.shape[0]):
-        if m.joint_row[j] < 0:
+    for j in range(joints.data.shape[0]):
+        if joints.number[j, at.JOINT_ROW] < 0:
             continue
-        if m.friction[j] > 0.0:
-            add_row(m, s, settings, 2 * j, j, -m.friction[j], m.friction[j], 0.0, n, count, mem)
-            n += 1
-        x = s.q[m.joint_q[j]]
-        v = mem.free[m.joint_v[j]]
-        low = x - m.lower[j]
-        high = m.upper[j] - x
+        friction = joints.data[j, at.COULOMB]
+        if friction > 0.0:
+            n = add_row(robot, joints, unit, j, 0, -friction, friction, 0.0, n, count, problem)
+        x = q[joints.number[j, at.JOINT_Q]]
+        v = joints.dofs[at.AHEAD, joints.number[j, at.JOINT_V]]
+        low = x - joints.data[j, at.LOWER]
+        high = joints.data[j, at.UPPER] - x
         at_low = low + h * min(v, 0.0) < MARGIN
         at_high = high - h * max(v, 0.0) < MARGIN
         if at_low and at_high:
-            target = STOP_RECOVERY * 0.5 * (high - low) / h
-            add_row(m, s, settings, 2 * j + 1, j, -math.inf, math.inf, target, n, count, mem)
-            n += 1
+            target = 0.5 * STOP_RECOVERY * (high - low) / h
+            n = add_row(robot, joints, unit, j, 1, -math.inf, math.inf, target, n, count, problem)
         elif at_low:
-            add_row(m, s, settings, 2 * j + 1, j, 0.0, math.inf, stop_target(low, h), n, count, mem)
-            n += 1
+            n = add_row(robot, joints, unit, j, 1, 0.0, math.inf, stop_target(low, h), n, count, problem)
         elif at_high:
-            add_row(m, s, settings, 2 * j + 1, j, -math.inf, 0.0, -stop_target(high, h), n, count, mem)
-            n += 1
+            n = add_row(robot, joints, unit, j, 1, -math.inf, 0.0, -stop_target(high, h), n, count, problem)
     return n
 
 
 @routine
-def couple(m, settings, n, mem):
-    """A = h W or W from the paths (P6-P8)."""
-    g = 1.0 if settings.scheme == IMPULSE else settings.timestep
+def couple(robot, g, n, problem):
+    """A = g J H^-1 J^T from the paths (P6-P8)."""
     for a in range(n):
-        over_inertia(m.topology, mem.factor, mem.w, mem.z[a], mem.y[a])
+        over_inertia(robot.topology, robot.factor, robot.w, problem.z[a], problem.y[a])
         for b in range(a + 1):
-            mem.A[a, b] = g * dot_rows(mem.z[b], mem.y[a])
-            mem.A[b, a] = mem.A[a, b]
+            problem.A[a, b] = g * dot_rows(problem.z[b], problem.y[a])
+            problem.A[b, a] = problem.A[a, b]
 
 
 @routine
-def apply(m, g, n, f, mem):
-    """mem.change = g H^-1 J^T f over all rows (P12)."""
-    nv = mem.change.shape[0]
-    total = mem.tau
-    for k in range(nv):
+def response(robot, dofs, g, n, problem):
+    """dofs[CHANGE] = g H^-1 J^T f over n rows (P12)."""
+    total = dofs[at.TAU]
+    for k in range(total.shape[0]):
         total[k] = 0.0
     for a in range(n):
-        if f[a] != 0.0:
-            for k in range(nv):
-                total[k] += g * f[a] * mem.y[a, k]
-    respond(m.topology, mem.factor, mem.w, total, mem.change)
+        if problem.f[a] != 0.0:
+            for k in range(total.shape[0]):
+                total[k] += g * problem.f[a] * problem.y[a, k]
+    respond(robot.topology, robot.factor, robot.w, total, dofs[at.CHANGE])
 
 
 @routine
-def keep_forces(m, s, settings, count, n, mem):
-    """Forces of the solve into the state: contacts and joint rows, deflections at the end of the step (N5)."""
+def solve(robot, joints, ground, state, settings, problem):
+    """End velocity in dofs[AHEAD] from the free one: contacts, joint friction and stops.
+
+    Returns the number of contacts and of all rows.
+    """
+    ahead = joints.dofs[at.AHEAD]
+    count = 0
+    if settings.scheme == IMPLICIT or settings.scheme == IMPULSE:
+        twists(robot.topology, robot.parameters, ahead, robot.w)
+        count = find_contacts(robot, ground, settings, problem.picked[at.ACTIVE])
+        contact_rows(robot, ground, settings, count, problem)
+    n = joint_rows(robot, joints, state.q, settings, count, problem)
+    state.counters[at.ITERATIONS] = 0
+    state.ledger[at.RESIDUAL] = 0.0
+    if n > 0:
+        h = settings.timestep
+        model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
+        g = 1.0 if model == IMPULSE else h
+        couple(robot, g, n, problem)
+        iterations, error, missed = solve_contacts(
+            model, problem.A, problem.b, problem.points, problem.bounds, h, count, n,
+            settings.sweeps, settings.tolerance, problem.f, problem.work,
+        )  # fmt: skip
+        state.counters[at.ITERATIONS] = iterations
+        state.counters[at.UNCONVERGED] += 1 if missed else 0
+        state.ledger[at.RESIDUAL] = error
+        response(robot, joints.dofs, g, n, problem)
+        for k in range(ahead.shape[0]):
+            ahead[k] += joints.dofs[at.CHANGE, k]
+    return count, n
+
+
+@routine
+def keep_forces(joints, ground, settings, count, n, problem):
+    """Forces of the solve into points and joints, and the deflections of the end of the step (N5)."""
     h = settings.timestep
     g = 1.0 / h if settings.scheme == IMPULSE else 1.0
-    points = m.point_row.shape[0]
-    if settings.scheme == IMPLICIT or settings.scheme == IMPULSE:
-        for c in range(points):
-            set3(s.force, c, 0, ZERO3)
-        for a in range(count):
-            set3(s.force, mem.active[a], 0, scale(g, part3(mem.f, 3 * a)))
-    for k in range(s.row_force.shape[0]):
-        s.row_force[k] = 0.0
-    for a in range(3 * count, n):
-        s.row_force[mem.row_index[a - 3 * count]] = g * mem.f[a]
-    if settings.scheme != IMPLICIT:
+    points = ground.points
+    for j in range(joints.data.shape[0]):
+        joints.data[j, at.HELD] = 0.0
+        joints.data[j, at.HELD + 1] = 0.0
+    for s in range(n - 3 * count):
+        index = problem.picked[at.ROW_INDEX, s]
+        joints.data[index // 2, at.HELD + index % 2] = g * problem.f[3 * count + s]
+    if settings.scheme == EXPLICIT or settings.scheme == LINEAR:
         return
+    for c in range(ground.row.shape[0]):
+        set3(points, c, at.FORCE, ZERO3)
     for a in range(count):
-        mem.ahead[mem.active[a], 2] = mem.solver.velocity[3 * a + 2]
-    for c in range(points):
-        depth = -mem.pen[c] - h * mem.ahead[c, 2]
-        d = (s.deflection[c, 0], s.deflection[c, 1])
-        d = next_deflection(depth, row3(s.force, c, 0), d, h, row3(mem.law, c, 0))
-        s.deflection[c, 0] = d[0]
-        s.deflection[c, 1] = d[1]
+        c = problem.picked[at.ACTIVE, a]
+        set3(points, c, at.FORCE, scale(g, part3(problem.f, 3 * a)))
+        if settings.scheme == IMPLICIT:
+            points[c, at.FREE_VELOCITY + 2] = problem.work.rows[U, 3 * a + 2]
+    if settings.scheme == IMPLICIT:
+        for c in range(ground.row.shape[0]):
+            depth = -points[c, at.PEN] - h * points[c, at.FREE_VELOCITY + 2]
+            d = (points[c, at.DEFLECTION], points[c, at.DEFLECTION + 1])
+            d = next_deflection(depth, row3(points, c, at.FORCE), d, h, row3(points, c, at.LAW))
+            points[c, at.DEFLECTION] = d[0]
+            points[c, at.DEFLECTION + 1] = d[1]
 
 
 @routine
-def land(m, settings, count, mem):
-    """Position-only shift that ends the way of softly landed points on the surface (SPEC 6.5): added to mem.change.
+def land(robot, joints, ground, settings, count, problem):
+    """Position-only shift that ends the way of softly landed points on the surface (SPEC 6.5), in dofs[CHANGE].
 
     (W_AA + 1e-9 tr W) pi = r over the contacts that carry, r = -pen / h in the normal row of a landed one.
     """
+    chosen = problem.picked[at.CHOSEN]
     n = 0
     landed = False
     trace = 0.0
     for a in range(count):
-        if mem.f[3 * a + 2] > 0.0:
-            landed = landed or mem.landed[a] == 1
+        if problem.f[3 * a + 2] > 0.0:
+            landed = landed or problem.picked[at.LANDED, a] == 1
             for k in range(3):
-                mem.chosen[n] = 3 * a + k
-                trace += mem.A[3 * a + k, 3 * a + k]
+                chosen[n] = 3 * a + k
+                trace += problem.A[3 * a + k, 3 * a + k]
                 n += 1
-    for k in range(mem.change.shape[0]):
-        mem.change[k] = 0.0
     if not landed:
+        for k in range(joints.dofs.shape[1]):
+            joints.dofs[at.CHANGE, k] = 0.0
         return
-    M, pi = mem.solver.matrix, mem.solver.best
+    M, pi = problem.work.matrix, problem.b
     for i in range(n):
-        a = mem.chosen[i]
-        pi[i] = -mem.pen[mem.active[a // 3]] / settings.timestep if a % 3 == 2 and mem.landed[a // 3] == 1 else 0.0
+        a = chosen[i] // 3
+        moves = chosen[i] % 3 == 2 and problem.picked[at.LANDED, a] == 1
+        pi[i] = -ground.points[problem.picked[at.ACTIVE, a], at.PEN] / settings.timestep if moves else 0.0
         for j in range(n):
-            M[i, j] = mem.A[a, mem.chosen[j]]
+            M[i, j] = problem.A[chosen[i], chosen[j]]
         M[i, i] += 1e-9 * trace
     eliminate(M, n, pi)
-    for a in range(3 * count):
-        mem.f[a] = 0.0
+    for i in range(3 * count):
+        problem.f[i] = 0.0
     for i in range(n):
-        mem.f[mem.chosen[i]] = pi[i]
-    apply(m, 1.0, 3 * count, mem.f, mem)
+        problem.f[chosen[i]] = pi[i]
+    response(robot, joints.dofs, 1.0, 3 * count, problem)
 
 
 # ---- one step -------------------------------------------------------------------------------------------------------
 
 
 @routine
-def solve(m, s, settings, mem):
-    """End velocity in mem.free from the free one: contacts, joint friction and stops. Returns contact rows and all rows."""
-    count = 0
-    if settings.scheme == IMPLICIT or settings.scheme == IMPULSE:
-        twists(m.topology, m.parameters, mem.free, mem.w)
-        count = find_contacts(m, settings, mem)
-        contact_rows(m, s, settings, count, mem)
-    n = joint_rows(m, s, settings, count, mem)
-    s.counters[ITERATIONS] = 0
-    s.residual[0] = 0.0
-    if n > 0:
-        couple(m, settings, n, mem)
-        model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
-        iterations, error, missed = solve_contacts(
-            model,
-            mem.A,
-            mem.b,
-            mem.points,
-            mem.bounds,
-            settings.timestep,
-            count,
-            n,
-            settings.sweeps,
-            settings.tolerance,
-            mem.f,
-            mem.solver,
-        )
-        s.counters[ITERATIONS] = iterations
-        s.counters[UNCONVERGED] += 1 if missed else 0
-        s.residual[0] = error
-        apply(m, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, mem.f, mem)
-        for k in range(mem.free.shape[0]):
-            mem.free[k] += mem.change[k]
-    return count, n
-
-
-@routine
-def move(m, s, settings, command, mem):
-    """Velocity and forces of one step: end velocity in mem.free, position-only one in mem.change.
+def move(robot, joints, ground, state, settings, command, problem):
+    """Velocity and forces of one step: end velocity in dofs[AHEAD], a position-only one in dofs[CHANGE].
 
     Returns FINE or NOT_FINITE, and whether the robot was left to itself.
     """
     h = settings.timestep
-    mem.f_ext[:, :] = 0.0
-    pushed = push(m, s, settings, command.pushes, mem)
-    s.ledger[WORK] += 0.5 * h * push_power(s, settings, command.pushes, mem)
+    t = (state.counters[at.STEPS] + 0.5) * h
+    dofs = joints.dofs
+    for i in range(robot.f_ext.shape[0]):
+        for k in range(6):
+            robot.f_ext[i, k] = 0.0
+    pushed = push(robot, state.ledger, h, t, command.pushes)
+    state.ledger[at.WORK] += 0.5 * h * push_power(robot.w, t, command.pushes)
     if settings.scheme == EXPLICIT or settings.scheme == LINEAR:
-        pushed = explicit_contacts(m, s, settings, mem) or pushed
-    f_ext = mem.f_ext if pushed else mem.f_ext[:0]
-    delayed = command.queue[(s.counters[STEPS] + 1) % command.queue.shape[0]]
-    for j in range(mem.saturated.shape[0]):
-        mem.saturated[j] = 0
+        pushed = explicit_contacts(robot, ground, settings) or pushed
+    f_ext = robot.f_ext if pushed else robot.f_ext[:0]
+    arrived = command.queue[(state.counters[at.STEPS] + 1) % command.queue.shape[0]]
+    for j in range(joints.data.shape[0]):
+        joints.data[j, at.SATURATED] = 0.0
     count = 0
     n = 0
     for _ in range(ATTEMPTS):
-        drive(m, s, settings, delayed, mem)
+        drive(joints, state, settings, arrived)
         failed = free_motion_of(
-            m.topology, m.parameters, s.q, s.qd, mem.tau, f_ext, mem.added, mem.factor, mem.w, s.qdd
-        )
+            robot.topology, robot.parameters, state.q, state.qd, dofs[at.TAU], f_ext, dofs[at.ADDED],
+            robot.factor, robot.w, state.qdd,
+        )  # fmt: skip
         if failed >= 0:
             return NOT_FINITE, False
-        for k in range(s.qd.shape[0]):
-            mem.free[k] = s.qd[k] + h * s.qdd[k]
-        count, n = solve(m, s, settings, mem)
-        if not end_efforts(m, s, settings, delayed, mem):
+        for k in range(state.qd.shape[0]):
+            dofs[at.AHEAD, k] = state.qd[k] + h * state.qdd[k]
+        count, n = solve(robot, joints, ground, state, settings, problem)
+        if not end_efforts(joints, state, settings, arrived):
             break
-    keep_forces(m, s, settings, count, n, mem)
-    if settings.scheme == IMPULSE and not settings.below:
-        land(m, settings, count, mem)
-    else:
-        for k in range(mem.change.shape[0]):
-            mem.change[k] = 0.0
+    keep_forces(joints, ground, settings, count, n, problem)
+    land(robot, joints, ground, settings, count, problem)
     return FINE, n == 0 and not pushed
 
 
 @routine
-def account(m, s, settings, pushes, mem):
+def account(robot, joints, ground, state, settings, pushes):
     """Work and dissipation of the step from mean velocities, and the impulses that change the momentum."""
     h = settings.timestep
-    twists(m.topology, m.parameters, mem.free, mem.w)
-    work = 0.5 * h * push_power(s, settings, pushes, mem)
+    ledger = state.ledger
+    points, dofs, data = ground.points, joints.dofs, joints.data
+    twists(robot.topology, robot.parameters, dofs[at.AHEAD], robot.w)
+    work = 0.5 * h * push_power(robot.w, (state.counters[at.STEPS] + 0.5) * h, pushes)
     lost = 0.0
-    for k in range(s.qd.shape[0]):
-        lost += h * m.damping[k] * mem.free[k] * 0.5 * (s.qd[k] + mem.free[k])
-    for j in range(m.joint_v.shape[0]):
-        s.motor[j] = mem.applied[j]
-        if m.joint_row[j] >= 0:
-            v = 0.5 * (s.qd[m.joint_v[j]] + mem.free[m.joint_v[j]])
-            work += h * mem.applied[j] * v
-            lost -= h * (s.row_force[2 * j] + s.row_force[2 * j + 1]) * v
-    s.ledger[WORK] += work
-    s.ledger[DISSIPATED_JOINT] += lost
-    s.ledger[THROUGHPUT] += abs(work) + abs(lost)
-    for c in range(m.point_row.shape[0]):
-        f = row3(s.force, c, 0)
-        frame = row9(mem.frame, c, 0)
-        f_world = mul(frame, f)
-        set3(s.force_world, c, 0, f_world)
+    for k in range(state.qd.shape[0]):
+        lost += h * dofs[at.DAMPING, k] * dofs[at.AHEAD, k] * 0.5 * (state.qd[k] + dofs[at.AHEAD, k])
+    for j in range(data.shape[0]):
+        if joints.number[j, at.JOINT_ROW] >= 0:
+            k = joints.number[j, at.JOINT_V]
+            data[j, at.MOTOR] = data[j, at.APPLIED]
+            v = 0.5 * (state.qd[k] + dofs[at.AHEAD, k])
+            work += h * data[j, at.APPLIED] * v
+            lost -= h * (data[j, at.HELD] + data[j, at.HELD + 1]) * v
+    ledger[at.WORK] += work
+    ledger[at.DISSIPATED_JOINT] += lost
+    ledger[at.THROUGHPUT] += abs(work) + abs(lost)
+    for c in range(ground.row.shape[0]):
+        f = row3(points, c, at.FORCE)
+        f_world = mul(row9(points, c, at.FRAME), f)
+        set3(points, c, at.FORCE_WORLD, f_world)
         if f[2] > 0.0:
-            u = tmul(frame, point_velocity(mem.w, m.point_row[c], row3(mem.arm, c, 0)))
-            s.ledger[DISSIPATED_CONTACT] -= 0.5 * h * dot(f, add(u, row3(mem.start, c, 0)))
-            note_momentum(s, h, row3(s.position, c, 0), ZERO3, f_world)
-    mass = mem.whole[MASS_OF_ALL]
-    com = add(part3(mem.whole, COM), scale(0.5 * h / max(mass, 1e-300), part3(mem.whole, 0)))
-    note_momentum(s, h, com, ZERO3, scale(mass, row3(m.parameters, 0, GRAVITY)))
+            u = add(surface_velocity(robot, ground, c), row3(points, c, at.START))
+            ledger[at.DISSIPATED_CONTACT] -= 0.5 * h * dot(f, u)
+            note_momentum(ledger, h, row3(points, c, at.POSITION), ZERO3, f_world)
+    mass = ledger[at.MASS]
+    com = add(part3(ledger, at.COM), scale(0.5 * h / max(mass, 1e-300), part3(ledger, at.MOMENTUM)))
+    note_momentum(ledger, h, com, ZERO3, scale(mass, row3(robot.parameters, 0, rows.GRAVITY)))
 
 
 @inline
-def in_flight(m, s):
+def in_flight(robot, ground):
     """Whether a floating base is carried by no contact."""
-    if m.topology.shape[0] < 2 or m.topology[1, KIND] != FREE or m.topology[1, PARENT] != 0:
+    topology = robot.topology
+    if topology.shape[0] < 2 or topology[1, rows.KIND] != rows.FREE or topology[1, rows.PARENT] != 0:
         return False
-    for c in range(m.point_row.shape[0]):
-        if s.force[c, 2] > 0.0:
+    for c in range(ground.row.shape[0]):
+        if ground.points[c, at.FORCE + 2] > 0.0:
             return False
     return True
 
 
 @routine
-def advance_state(m, s, settings, alone, mem):
+def advance_state(robot, joints, ground, state, settings, alone):
     """qd, qdd and q <- q (+) h (v + w) (SPEC 6.5, 9); in flight the base moves by the mean of its twists."""
     h = settings.timestep
-    flight = in_flight(m, s)
-    for k in range(s.qd.shape[0]):
-        s.qdd[k] = (mem.free[k] - s.qd[k]) / h
-        mem.change[k] += mem.free[k]
+    ahead, shift = joints.dofs[at.AHEAD], joints.dofs[at.CHANGE]
+    flight = in_flight(robot, ground)
+    for k in range(state.qd.shape[0]):
+        state.qdd[k] = (ahead[k] - state.qd[k]) / h
+        shift[k] += ahead[k]
     if flight:
         for k in range(6):
-            mem.change[k] = 0.5 * (s.qd[k] + mem.free[k])
+            shift[k] = 0.5 * (state.qd[k] + ahead[k])
     if alone and settings.runge_kutta:
-        runge_kutta(m, s, h, mem)
+        runge_kutta(robot, joints, state, h)
     else:
-        for k in range(s.qd.shape[0]):
-            s.qd[k] = mem.free[k]
-        integrate(m.topology, s.q, mem.change, h, s.q)
+        for k in range(state.qd.shape[0]):
+            state.qd[k] = ahead[k]
+        integrate(robot.topology, state.q, shift, h, state.q)
     if flight:
-        fly(m, s, h, mem)
+        fly(robot, state, h)
 
 
 @routine
-def fly(m, s, h, mem):
+def fly(robot, state, h):
     """Flight correction (SPEC 6.4, widened): momentum and centre of mass of a floating robot become exact.
 
     The base takes up what the first-order step left over: its twist the momentum about the centre of mass, its position
     the centre of mass. For one body that does not turn this is p <- p - h^2 g / 2.
     """
-    place(m.topology, m.parameters, s.q, mem.w)
-    world_poses(m.topology, mem.w)
-    twists(m.topology, m.parameters, s.qd, mem.w)
-    mass, moment = mass_moment(m.topology, m.parameters, mem.w)
-    linear, angular = momentum(m.topology, m.parameters, s.qd, mem.w)
+    ledger, last = state.ledger, state.last_ledger
+    place(robot.topology, robot.parameters, state.q, robot.w)
+    world_poses(robot.topology, robot.w)
+    twists(robot.topology, robot.parameters, state.qd, robot.w)
+    mass, moment = mass_moment(robot.topology, robot.parameters, robot.w)
+    linear, angular = momentum(robot.topology, robot.parameters, state.qd, robot.w)
     com = scale(1.0 / mass, moment)
-    impulse = sub(part3(s.ledger, LINEAR_MOMENTUM), part3(mem.kept_momentum, 0))
-    turning = sub(part3(s.ledger, ANGULAR_MOMENTUM), part3(mem.kept_momentum, 3))
-    wanted = add(part3(mem.whole, 0), impulse)
-    there = add(part3(mem.whole, COM), scale(h / mass, sub(wanted, scale(0.5, impulse))))
-    spin = sub(add(part3(mem.whole, 3), turning), cross(there, wanted))
+    push = sub(part3(ledger, at.ACCOUNTED), part3(last, at.ACCOUNTED))
+    turn = sub(part3(ledger, at.ACCOUNTED + 3), part3(last, at.ACCOUNTED + 3))
+    wanted = add(part3(ledger, at.MOMENTUM), push)
+    there = add(part3(ledger, at.COM), scale(h / mass, sub(wanted, scale(0.5, push))))
+    spin = sub(add(part3(ledger, at.MOMENTUM + 3), turn), cross(there, wanted))
     df = sub(wanted, linear)
-    dn = add(sub(spin, sub(angular, cross(com, linear))), cross(sub(com, row3(mem.w, 1, XW)), df))
-    composite(m.topology, m.parameters, mem.w)
-    Mi, Hi, Ni = inverse_blocks(*body_blocks(mem.w[1, M], row3(mem.w, 1, H), row6(mem.w, 1, N)))
-    R = row9(mem.w, 1, RW)
-    dv, dw = apply_blocks(Mi, Hi, Ni, tmul(R, df), tmul(R, dn))
+    dn = add(sub(spin, sub(angular, cross(com, linear))), cross(sub(com, row3(robot.w, 1, rows.XW)), df))
+    composite(robot.topology, robot.parameters, robot.w)
+    M, H, N = body_blocks(robot.w[1, rows.M], row3(robot.w, 1, rows.H), row6(robot.w, 1, rows.N))
+    M, H, N = inverse_blocks(M, H, N)
+    R = row9(robot.w, 1, rows.RW)
+    dv, dw = apply_blocks(M, H, N, tmul(R, df), tmul(R, dn))
     for k in range(3):
-        s.qd[k] += dw[k]
-        s.qd[3 + k] += dv[k]
-        s.q[k] += there[k] - com[k]
+        state.qd[k] += dw[k]
+        state.qd[3 + k] += dv[k]
+        state.q[k] += there[k] - com[k]
 
 
 @routine
 def configuration_rate(topology, q, v, out):
     """dq/dt: joint rates, world velocity of a free body, rate of its quaternion."""
     for i in range(1, topology.shape[0]):
-        iq = topology[i, IQ]
-        iv = topology[i, IV]
-        if topology[i, KIND] == FREE:
+        iq = topology[i, rows.IQ]
+        iv = topology[i, rows.IV]
+        if topology[i, rows.KIND] == rows.FREE:
             x = part4(q, iq + 3)
             w = part3(v, iv)
             part3_to(out, iq, mul(quaternion_matrix(x[0], x[1], x[2], x[3]), part3(v, iv + 3)))
@@ -827,79 +633,115 @@ def configuration_rate(topology, q, v, out):
             out[iq + 4] = 0.5 * (x[3] * w[1] + x[2] * w[0] - x[0] * w[2])
             out[iq + 5] = 0.5 * (x[3] * w[2] + x[0] * w[1] - x[1] * w[0])
             out[iq + 6] = -0.5 * (x[0] * w[0] + x[1] * w[1] + x[2] * w[2])
-        elif topology[i, KIND] != FIXED:
+        elif topology[i, rows.KIND] != rows.FIXED:
             out[iq] = v[iv]
 
 
 @routine
-def runge_kutta(m, s, h, mem):
+def runge_kutta(robot, joints, state, h):
     """Classical fourth-order step with the motor efforts held; quaternions as four numbers, normalised at the end."""
-    q, v, dq, dv = mem.stage_q, mem.stage, mem.rate_q, mem.rate
+    dofs, configurations = joints.dofs, joints.configurations
+    q, v = configurations[at.STAGE_Q], dofs[at.STAGE]
     for stage in range(4):
         g = 0.0 if stage == 0 else (h if stage == 3 else 0.5 * h)
-        for k in range(s.q.shape[0]):
-            q[k] = s.q[k] + g * dq[max(stage - 1, 0), k]
-        for k in range(s.qd.shape[0]):
-            v[k] = s.qd[k] + g * dv[max(stage - 1, 0), k]
-            mem.tau[k] = -m.damping[k] * v[k]
-            mem.added[k] = 0.0
-        for j in range(m.joint_v.shape[0]):
-            if m.joint_row[j] >= 0:
-                mem.tau[m.joint_v[j]] += mem.applied[j]
-        configuration_rate(m.topology, q, v, dq[stage])
+        before = max(stage - 1, 0)
+        for k in range(q.shape[0]):
+            q[k] = state.q[k] + g * configurations[at.RATE_Q + before, k]
+        for k in range(v.shape[0]):
+            v[k] = state.qd[k] + g * dofs[at.RATE + before, k]
+            dofs[at.TAU, k] = -dofs[at.DAMPING, k] * v[k]
+            dofs[at.ADDED, k] = 0.0
+        for j in range(joints.data.shape[0]):
+            if joints.number[j, at.JOINT_ROW] >= 0:
+                dofs[at.TAU, joints.number[j, at.JOINT_V]] += joints.data[j, at.APPLIED]
+        configuration_rate(robot.topology, q, v, configurations[at.RATE_Q + stage])
         free_motion_of(
-            m.topology, m.parameters, q, v, mem.tau, mem.f_ext[:0], mem.added, mem.factor, mem.w, dv[stage]
-        )
-    for k in range(s.q.shape[0]):
-        s.q[k] += h / 6.0 * (dq[0, k] + 2.0 * dq[1, k] + 2.0 * dq[2, k] + dq[3, k])
-    for k in range(s.qd.shape[0]):
-        s.qd[k] += h / 6.0 * (dv[0, k] + 2.0 * dv[1, k] + 2.0 * dv[2, k] + dv[3, k])
-    for i in range(1, m.topology.shape[0]):
-        if m.topology[i, KIND] == FREE:
-            o = m.topology[i, IQ] + 3
-            g = 1.0 / math.sqrt(s.q[o] ** 2 + s.q[o + 1] ** 2 + s.q[o + 2] ** 2 + s.q[o + 3] ** 2)
+            robot.topology, robot.parameters, q, v, dofs[at.TAU], robot.f_ext[:0], dofs[at.ADDED],
+            robot.factor, robot.w, dofs[at.RATE + stage],
+        )  # fmt: skip
+    weighted_sum(state.q, configurations[at.RATE_Q :], h / 6.0)
+    weighted_sum(state.qd, dofs[at.RATE :], h / 6.0)
+    for i in range(1, robot.topology.shape[0]):
+        if robot.topology[i, rows.KIND] == rows.FREE:
+            o = robot.topology[i, rows.IQ] + 3
+            x = part4(state.q, o)
+            g = 1.0 / math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3])
             for k in range(4):
-                s.q[o + k] *= g
+                state.q[o + k] = g * x[k]
+
+
+@inline
+def weighted_sum(x, rates, g):
+    """Add g (r0 + 2 r1 + 2 r2 + r3) to x."""
+    for k in range(x.shape[0]):
+        x[k] += g * (rates[0, k] + 2.0 * rates[1, k] + 2.0 * rates[2, k] + rates[3, k])
 
 
 # ---- a run ----------------------------------------------------------------------------------------------------------
 
 
 @routine
-def weigh(m, s, settings, mem):
-    """Energies and momentum of the state, after `observe`: ledger and mem.whole. Returns the energy."""
-    mass, moment = mass_moment(m.topology, m.parameters, mem.w)
-    linear, angular = momentum(m.topology, m.parameters, s.qd, mem.w)
-    part3_to(mem.whole, 0, linear)
-    part3_to(mem.whole, 3, angular)
-    part3_to(mem.whole, COM, scale(1.0 / max(mass, 1e-300), moment))
-    mem.whole[MASS_OF_ALL] = mass
+def weigh(robot, ground, state, settings):
+    """Energies, momentum and centre of mass of the state into the ledger, after `observe`. Returns the energy."""
+    ledger, points = state.ledger, ground.points
+    mass, moment = mass_moment(robot.topology, robot.parameters, robot.w)
+    linear, angular = momentum(robot.topology, robot.parameters, state.qd, robot.w)
+    part3_to(ledger, at.MOMENTUM, linear)
+    part3_to(ledger, at.MOMENTUM + 3, angular)
+    part3_to(ledger, at.COM, scale(1.0 / max(mass, 1e-300), moment))
+    ledger[at.MASS] = mass
     elastic = 0.0
     if settings.scheme != IMPULSE:
-        for c in range(m.point_row.shape[0]):
-            z = s.depth[c]
+        for c in range(ground.row.shape[0]):
+            z = points[c, at.DEPTH]
+            K = points[c, at.LAW]
             if settings.scheme == LINEAR:
-                elastic += 0.5 * mem.law[c, 0] * z * z
+                elastic += 0.5 * K * z * z
             elif z > 0.0:
-                d2 = s.deflection[c, 0] ** 2 + s.deflection[c, 1] ** 2
-                elastic += math.sqrt(z) * mem.law[c, 0] * (0.4 * z * z + 0.5 * d2)
-    s.ledger[KINETIC] = kinetic(m.topology, m.parameters, s.qd, mem.w)
-    s.ledger[POTENTIAL] = -dot(row3(m.parameters, 0, GRAVITY), moment)
-    s.ledger[ELASTIC] = elastic
-    return s.ledger[KINETIC] + s.ledger[POTENTIAL] + elastic
+                d2 = points[c, at.DEFLECTION] ** 2 + points[c, at.DEFLECTION + 1] ** 2
+                elastic += math.sqrt(z) * K * (0.4 * z * z + 0.5 * d2)
+    ledger[at.KINETIC] = kinetic(robot.topology, robot.parameters, state.qd, robot.w)
+    ledger[at.POTENTIAL] = -dot(row3(robot.parameters, 0, rows.GRAVITY), moment)
+    ledger[at.ELASTIC] = elastic
+    return ledger[at.KINETIC] + ledger[at.POTENTIAL] + elastic
 
 
 @kernel
-def begin(m, s, settings, mem):
-    """Start the ledger at the state as it is."""
-    observe(m, s, mem)
-    for k in range(LEDGER):
-        s.ledger[k] = 0.0
-    for k in range(COUNTERS):
-        s.counters[k] = 0
-    s.ledger[INITIAL] = weigh(m, s, settings, mem)
-    part3_to(s.ledger, LINEAR_MOMENTUM, part3(mem.whole, 0))
-    part3_to(s.ledger, ANGULAR_MOMENTUM, part3(mem.whole, 3))
+def begin(robot, ground, state, settings):
+    """Start the books at the state as it is."""
+    observe(robot, ground, state.q, state.qd)
+    state.ledger[at.INITIAL] = weigh(robot, ground, state, settings)
+    for k in range(6):
+        state.ledger[at.ACCOUNTED + k] = state.ledger[at.MOMENTUM + k]
+
+
+@inline
+def keep(source, target):
+    """Copy a vector."""
+    for k in range(source.shape[0]):
+        target[k] = source[k]
+
+
+@routine
+def remember(joints, ground, state):
+    """Keep the state for `restore`."""
+    keep(state.q, joints.configurations[at.LAST_Q])
+    keep(state.qd, joints.dofs[at.LAST_QD])
+    keep(state.ledger, state.last_ledger)
+    for c in range(ground.row.shape[0]):
+        for k in range(2):
+            ground.points[c, at.LAST_DEFLECTION + k] = ground.points[c, at.DEFLECTION + k]
+
+
+@routine
+def restore(joints, ground, state):
+    """Go back to the state of `remember`."""
+    keep(joints.configurations[at.LAST_Q], state.q)
+    keep(joints.dofs[at.LAST_QD], state.qd)
+    keep(state.last_ledger, state.ledger)
+    for c in range(ground.row.shape[0]):
+        for k in range(2):
+            ground.points[c, at.DEFLECTION + k] = ground.points[c, at.LAST_DEFLECTION + k]
 
 
 @inline
@@ -911,58 +753,45 @@ def finite(x):
     return total < 1e12
 
 
-@inline
-def keep(source, target):
-    """Copy a vector."""
-    for k in range(source.shape[0]):
-        target[k] = source[k]
-
-
 @routine
-def verdict(s, energy, kept, mem):
-    """Whether the step just taken can be believed: finite, and no energy from nothing."""
-    if not (finite(s.q) and finite(s.qd) and energy < math.inf):
+def verdict(state, energy):
+    """Whether the step just taken can be believed: finite, and no energy from nothing.
+
+    Allowed in one step: as much as moved already, and 1 J per kg; since the reset: 10 J per kg and 1 % of all work.
+    """
+    ledger, last = state.ledger, state.last_ledger
+    if not (finite(state.q) and finite(state.qd) and energy < math.inf):
         return NOT_FINITE
-    mass = mem.whole[MASS_OF_ALL]
-    work = s.ledger[WORK] - kept[WORK]
-    if energy - (kept[KINETIC] + kept[POTENTIAL] + kept[ELASTIC]) - work > kept[KINETIC] + kept[ELASTIC] + mass:
+    moving = last[at.KINETIC] + last[at.ELASTIC]
+    gain = energy - moving - last[at.POTENTIAL] - (ledger[at.WORK] - last[at.WORK])
+    if gain > moving + ledger[at.MASS]:
         return ENERGY_JUMP
-    if energy - s.ledger[INITIAL] - s.ledger[WORK] > 10.0 * mass + 0.01 * s.ledger[THROUGHPUT]:
+    if energy - ledger[at.INITIAL] - ledger[at.WORK] > 10.0 * ledger[at.MASS] + 0.01 * ledger[at.THROUGHPUT]:
         return ENERGY_JUMP
     return FINE
 
 
 @kernel
-def run(m, s, settings, command, mem, steps):
+def run(robot, joints, ground, state, settings, command, problem, steps):
     """Take `steps` steps. Returns FINE, or why it stopped: the state is then that of the last good step."""
-    observe(m, s, mem)
-    weigh(m, s, settings, mem)
+    observe(robot, ground, state.q, state.qd)
+    weigh(robot, ground, state, settings)
     for _ in range(steps):
-        slot = s.counters[STEPS] % command.queue.shape[0]
-        for i in range(command.now.shape[0]):
-            keep(command.now[i], command.queue[slot, i])
-        keep(s.q, mem.kept_q)
-        keep(s.qd, mem.kept_qd)
-        keep(s.ledger, mem.kept_ledger)
-        for c in range(s.deflection.shape[0]):
-            keep(s.deflection[c], mem.kept_deflection[c])
-        for k in range(6):
-            mem.kept_momentum[k] = s.ledger[LINEAR_MOMENTUM + k]
-        status, alone = move(m, s, settings, command, mem)
+        slot = command.queue[state.counters[at.STEPS] % command.queue.shape[0]]
+        for i in range(slot.shape[0]):
+            keep(command.now[i], slot[i])
+        remember(joints, ground, state)
+        status, alone = move(robot, joints, ground, state, settings, command, problem)
         if status == FINE:
-            account(m, s, settings, command.pushes, mem)
-            advance_state(m, s, settings, alone, mem)
-            observe(m, s, mem)
-            energy = weigh(m, s, settings, mem)
-            s.ledger[DISSIPATED_CONTACT] -= s.ledger[ELASTIC] - mem.kept_ledger[ELASTIC]
-            status = verdict(s, energy, mem.kept_ledger, mem)
+            account(robot, joints, ground, state, settings, command.pushes)
+            advance_state(robot, joints, ground, state, settings, alone)
+            observe(robot, ground, state.q, state.qd)
+            energy = weigh(robot, ground, state, settings)
+            state.ledger[at.DISSIPATED_CONTACT] -= state.ledger[at.ELASTIC] - state.last_ledger[at.ELASTIC]
+            status = verdict(state, energy)
         if status != FINE:
-            keep(mem.kept_q, s.q)
-            keep(mem.kept_qd, s.qd)
-            keep(mem.kept_ledger, s.ledger)
-            for c in range(s.deflection.shape[0]):
-                keep(mem.kept_deflection[c], s.deflection[c])
-            observe(m, s, mem)
+            restore(joints, ground, state)
+            observe(robot, ground, state.q, state.qd)
             return status
-        s.counters[STEPS] += 1
+        state.counters[at.STEPS] += 1
     return FINE
