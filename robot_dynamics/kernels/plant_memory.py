@@ -1,0 +1,172 @@
+"""What a plant owns: bundles of arrays and which column holds what. A step allocates nothing.
+
+Bundles are small on purpose: numba hands every array of a tuple to every routine it is passed to.
+Joints: one entry per name in `Model.joint_names`; those of planar and floating joints take no command.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .contact import CONTACT_COLUMNS, Scratch, scratch
+from .rows import WORKSPACE
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MOST_CONTACTS = 64
+"""So many contacts are solved at once; of more, those that are deepest."""
+PUSHES = 16
+
+# columns of Joints.number and Joints.data
+JOINT_Q, JOINT_V, JOINT_ROW = range(3)
+"""Index in q and in qd, kernel row; the row is -1 for joints without a single axis."""
+COULOMB, LOWER, UPPER, EFFORT, NO_LOAD = range(5)
+"""Coulomb friction, stops, largest effort, speed at which a driving motor has no effort left."""
+MOTOR, HELD, APPLIED, SATURATED = 5, 6, 8, 9
+"""Effort of the actuator after the last step; that of friction and of the stop; effort of this step; 1 or -1 where it
+is held at the upper or lower end of its range."""
+JOINT_COLUMNS = 10
+
+# rows of Joints.dofs (., nv) and of Joints.configurations (., nq)
+DAMPING, TAU, ADDED, AHEAD, CHANGE, LAST_QD, STAGE, RATE = range(8)
+"""Joint damping; forces; what is added to H's diagonal; velocity at the end of the step; change by contacts, then the
+velocity of a position-only shift; velocity at its start; Runge-Kutta: state and four rates."""
+DOF_ROWS = 11
+LAST_Q, STAGE_Q, RATE_Q = range(3)
+CONFIGURATION_ROWS = 6
+
+# columns of Ground.points
+PLACE, RADIUS, OWN_LAW = 0, 3, 4
+"""Position in row axes, radius, stiffness, damping and friction of the point."""
+PEN, FRAME, ARM, LAW = 7, 8, 17, 20
+"""Signed distance; surface axes; touching point in row axes; law with what the surface overrides."""
+START, FREE_VELOCITY, DEFLECTION, FORCE = 23, 26, 29, 31
+"""Velocity at the start of the step and at its end without contacts, deflection, force: all in surface axes."""
+FORCE_WORLD, POSITION, VELOCITY, DEPTH, LAST_DEFLECTION = 34, 37, 40, 43, 44
+POINT_COLUMNS = 46
+
+# rows of Problem.picked
+ACTIVE, LANDED, CHOSEN, ROW_INDEX = range(4)
+"""Points of the contacts; whether they land softly; rows that carry; 2 joint + (0 friction, 1 stop) of scalar rows."""
+
+# columns of State.ledger
+KINETIC, POTENTIAL, ELASTIC, WORK, DISSIPATED_JOINT, DISSIPATED_CONTACT, THROUGHPUT, INITIAL = range(8)
+ACCOUNTED, MOMENTUM, COM, MASS, RESIDUAL = 8, 14, 20, 23, 24
+"""Momentum (linear, angular about the world's origin) that the impulses since the reset account for, and the actual
+one; centre of mass and mass; residual of the solver."""
+LEDGER = 25
+STEPS, ITERATIONS, UNCONVERGED = range(3)
+COUNTERS = 3
+
+# columns of Command.pushes
+PUSHED_ROW, PUSH_START, PUSH_END, RAMP, PUSH_MOMENT, PUSH_FORCE, PUSH_POINT = 0, 1, 2, 3, 4, 7, 10
+"""Row; times [s]; moment and force in world axes; their point in row axes."""
+PUSH_COLUMNS = 13
+
+
+class Robot(NamedTuple):
+    """Packed robot, its workspace, H's factor (mimic robots), wrenches on the bodies (nb, 6)."""
+
+    topology: Integers
+    parameters: Floats
+    w: Floats
+    factor: Floats
+    f_ext: Floats
+
+
+class Joints(NamedTuple):
+    """Joints: number (n, 3), data (n, JOINT_COLUMNS), dofs (DOF_ROWS, nv), configurations (CONFIGURATION_ROWS, nq)."""
+
+    number: Integers
+    data: Floats
+    dofs: Floats
+    configurations: Floats
+
+
+class Ground(NamedTuple):
+    """Contact points: kernel row (k,), points (k, POINT_COLUMNS); terrain as `kernels.terrain` reads it."""
+
+    row: Integers
+    points: Floats
+    surfaces: Floats
+    heights: Floats
+
+
+class State(NamedTuple):
+    """What is simulated, and its books."""
+
+    q: Floats
+    qd: Floats
+    qdd: Floats
+    ledger: Floats
+    last_ledger: Floats
+    counters: Integers
+
+
+class Command(NamedTuple):
+    """Joint commands [q_des, qd_des, kp, kd, effort] (5, n), those on their way (delay + 1, 5, n), pushes."""
+
+    now: Floats
+    queue: Floats
+    pushes: Floats
+
+
+class Problem(NamedTuple):
+    """The coupled solve: paths z and D^-1 z (rows, nv), A, vectors b and f, law data, bounds, indices, scratch."""
+
+    z: Floats
+    y: Floats
+    A: Floats
+    b: Floats
+    f: Floats
+    points: Floats
+    bounds: Floats
+    picked: Integers
+    work: Scratch
+
+
+class Settings(NamedTuple):
+    """Figures of the scheme."""
+
+    timestep: float
+    scheme: int
+    below: bool
+    restitution: float
+    recovery: float
+    recovery_speed: float
+    sweeps: int
+    tolerance: float
+    lag: float
+    """Share of the way to its command that an actuator goes in one step."""
+    runge_kutta: bool
+
+
+def robot(topology: Integers, parameters: Floats, nv: int, bodies: int, dense: bool) -> Robot:
+    """Bundle with fresh workspace; `dense` for robots with mimic joints."""
+    factor = np.zeros((nv, nv)) if dense else np.zeros((0, 0))
+    return Robot(topology, parameters, np.zeros((len(topology), WORKSPACE)), factor, np.zeros((bodies, 6)))
+
+
+def state(nq: int, nv: int) -> State:
+    """State of zeros."""
+    books = np.zeros(LEDGER), np.zeros(LEDGER), np.zeros(COUNTERS, np.int64)
+    return State(np.zeros(nq), np.zeros(nv), np.zeros(nv), *books)
+
+
+def problem(nv: int, joints: int, points: int) -> Problem:
+    """Room for the contacts of `points` and two rows per joint."""
+    contacts = min(points, MOST_CONTACTS)
+    n = 3 * contacts + 2 * joints
+    return Problem(
+        z=np.zeros((n, nv)),
+        y=np.zeros((n, nv)),
+        A=np.zeros((n, n)),
+        b=np.zeros(n),
+        f=np.zeros(n),
+        points=np.zeros((contacts, CONTACT_COLUMNS)),
+        bounds=np.zeros((2 * joints, 2)),
+        picked=np.zeros((4, n), np.int64),
+        work=scratch(contacts, 2 * joints),
+    )
