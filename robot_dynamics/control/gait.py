@@ -70,7 +70,7 @@ class StandTrot:
         self.phase = "waiting"
         self._from = self.stance.joints
         self._last = self.stance.joints
-        self._begun = 0.0
+        self._begun, self._elapsed = 0.0, 0.0
 
     def start(self, joints: Array, now: float) -> None:
         """Begin to rise from the joint positions (n,)."""

@@ -96,15 +96,17 @@ class InputGuard:
             return self._maps[key]
         unknown = [name for name in key if name not in self._index]
         if unknown:
-            return self._refuse(UNKNOWN, f"'{unknown[0]}' is not a joint; valid names: {', '.join(self.joints)}")
-        if len(set(key)) < len(key):
-            return self._refuse(DUPLICATE, f"'{next(n for n in key if key.count(n) > 1)}' is named twice")
-        if not key:
-            return self._refuse(LENGTH, "no joint names given")
-        if len(self._maps) < 16:
-            self._maps[key] = np.array([self._index[name] for name in key], dtype=np.intp)
-            return self._maps[key]
-        return np.array([self._index[name] for name in key], dtype=np.intp)
+            self._refuse(UNKNOWN, f"'{unknown[0]}' is not a joint; valid names: {', '.join(self.joints)}")
+        elif len(set(key)) < len(key):
+            self._refuse(DUPLICATE, f"'{next(n for n in key if key.count(n) > 1)}' is named twice")
+        elif not key:
+            self._refuse(LENGTH, "no joint names given")
+        else:
+            where = np.array([self._index[name] for name in key], dtype=np.intp)
+            if len(self._maps) < 16:
+                self._maps[key] = where
+            return where
+        return None
 
     def _arrays(self, columns: Sequence[Array], length: int, empty: bool = True) -> bool:
         for column in columns:
@@ -120,10 +122,8 @@ class InputGuard:
         self.tick(now)
         if stamp:
             if self.max_age and now - stamp > self.max_age:
-                self._refuse(
-                    STALE,
-                    f"stamp {stamp:.3f} s is {now - stamp:.3g} s old at {now:.3f} s; is use_sim_time the same everywhere?",
-                )
+                age = f"stamp {stamp:.3f} s is {now - stamp:.3g} s old at {now:.3f} s"
+                self._refuse(STALE, f"{age}; is use_sim_time the same everywhere?")
                 return False
             if stamp - now > self.ahead:
                 self._refuse(

@@ -156,7 +156,7 @@ def crouch(legs: Legs, stance: Stance, fraction: float = 0.4, steps: int = 10) -
 
 
 def hip_positions(legs: Legs) -> Array:
-    """Points (4, 3) under which the feet should stand: the second joint of each leg, as far to the side as the foot hangs."""
+    """Return points (4, 3) above the feet of a stance: the second joint of each leg, moved to the side of its foot."""
     model = legs.model
     hanging = configuration(np.clip(np.zeros(len(model.joint_names)), model.lower, model.upper))
     origin, feet = body_pose(model, hanging)[1], point_position(model, legs.feet, hanging)

@@ -68,6 +68,32 @@ class Trajectory:
         return np.array([_powers(2 * order, t, d) @ coefficients for d in range(3)])
 
 
+class StreamedReference:
+    """Desired accelerations from a stream of desired velocities: their difference quotient.
+
+    A gap longer than `max_gap` [s] or no velocities give 0.
+    """
+
+    def __init__(self, joints: int, max_gap: float):
+        """Start without a reference for this number of joints."""
+        self.max_gap = max_gap
+        self._qd = np.zeros(joints)
+        self._qdd = np.zeros(joints)
+        self._stamp = -np.inf
+
+    def set_velocity(self, where: NDArray[np.intp], qd: Array, stamp: float) -> None:
+        """Take desired velocities of the joints `where` at time `stamp` [s]."""
+        new = self._qd.copy()
+        new[where] = qd
+        gap = stamp - self._stamp
+        self._qdd = (new - self._qd) / gap if 0.0 < gap <= self.max_gap else np.zeros_like(new)
+        self._qd, self._stamp = new, stamp
+
+    def acceleration(self, now: float) -> Array:
+        """Return desired accelerations (n,), 0 when the stream is older than `max_gap`."""
+        return self._qdd if abs(now - self._stamp) <= self.max_gap else np.zeros_like(self._qdd)
+
+
 def _powers(n: int, t: float, derivative: int) -> Array:
     """Row with the derivative of (1, t, t^2, ...) at t."""
     row = np.zeros(n)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, get_origin
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
 from rclpy.clock import Clock, ClockType
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -29,6 +30,7 @@ SENSOR = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 OWN_OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 OK, WARN, ERROR, STALE = 0, 1, 2, 3
+RCLError = rclpy_implementation.RCLError
 
 
 class Component(LifecycleNode):
@@ -50,15 +52,18 @@ class Component(LifecycleNode):
         self.active, self.begun = False, False
         self._built, self._text = "", ""
         self._problem: Exception | None = None
-        self.described = Future()
+        self.wake = Future()
+        self.ended = False
         self._warned: dict[str, float] = {}
         self.values = self._declared()
         self.add_on_set_parameters_callback(self._changed)
-        self._diagnostics = self.publisher(DiagnosticArray, "/diagnostics", RELIABLE)
+        self._owned: list[tuple[Any, Callable[[Any], object]]] = []
         self.steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(1.0, self._diagnose, clock=self.steady)
+        self._diagnostics = self.publisher(DiagnosticArray, "/diagnostics", RELIABLE)
+        self.timer(1.0, self._diagnose)
         if not (self.values.urdf_file or self.values.robot_description):
             self.subscription(String, "robot_description", self._described, LATCHED)
+        self._owned.clear()
 
     # What a child provides.
 
@@ -69,7 +74,7 @@ class Component(LifecycleNode):
         """Begin to listen and to publish."""
 
     def stop(self) -> None:
-        """Undo `start`."""
+        """End what `start` began; publishers, subscriptions, services and timers end by themselves."""
 
     def changed(self) -> None:
         """Use the new `self.values` after a parameter changed at run time."""
@@ -82,14 +87,28 @@ class Component(LifecycleNode):
 
     def publisher(self, kind: type, topic: str, qos: QoSProfile) -> Any:
         """Create a publisher whose QoS the user may override."""
-        return self.create_publisher(
-            kind, topic, qos, qos_overriding_options=QoSOverridingOptions.with_default_policies()
-        )
+        options = QoSOverridingOptions.with_default_policies()
+        made = self.create_publisher(kind, topic, qos, qos_overriding_options=options)
+        return self._own(made, self.destroy_publisher)
 
     def subscription(self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile) -> Any:
         """Create a subscription whose QoS the user may override."""
         options = QoSOverridingOptions.with_default_policies()
-        return self.create_subscription(kind, topic, callback, qos, qos_overriding_options=options)
+        made = self.create_subscription(kind, topic, callback, qos, qos_overriding_options=options)
+        return self._own(made, self.destroy_subscription)
+
+    def service(self, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> Any:
+        """Create a service."""
+        return self._own(self.create_service(kind, name, callback), self.destroy_service)
+
+    def timer(self, period: float, callback: Callable[[], None]) -> Any:
+        """Create a timer on wall time [s]: it also runs while simulated time stands still."""
+        return self._own(self.create_timer(period, callback, clock=self.steady), self.destroy_timer)
+
+    def _own(self, entity: Any, destroy: Callable[[Any], object]) -> Any:
+        """Remember what `start` made, to undo it when deactivated."""
+        self._owned.append((entity, destroy))
+        return entity
 
     def now(self) -> float:
         """Time of the node's clock [s]; 0 while simulated time has not begun."""
@@ -112,7 +131,7 @@ class Component(LifecycleNode):
         RobotDynamicsError
             The description or a parameter does not fit; one that came by topic is only logged.
         """
-        self.described = Future()
+        self.wake = Future()
         if self._built or not (self.values.autostart and self._source()):
             return
         self.begun = True
@@ -127,6 +146,16 @@ class Component(LifecycleNode):
             raise problem
         self._text, self.begun = "", False
         self.get_logger().error(f"robot_description refused: {problem}")
+
+    def end(self) -> None:
+        """Let `run` come to an end."""
+        self.ended = True
+        if not self.wake.done():
+            self.wake.set_result(None)
+
+    def quit(self) -> None:
+        """Stop what runs, before the context goes down."""
+        self._deactivate()
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Build the model, or fail with one sentence."""
@@ -145,7 +174,8 @@ class Component(LifecycleNode):
         return self._step(self._cleanup)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop if running."""
+        """Stop, and end the process."""
+        self.end()
         return self._step(self._deactivate)
 
     def _step(self, step: Callable[[], None]) -> TransitionCallbackReturn:
@@ -200,6 +230,9 @@ class Component(LifecycleNode):
         if self.active:
             self.active = False
             self.stop()
+            for entity, destroy in self._owned:
+                destroy(entity)
+            self._owned.clear()
 
     def _cleanup(self) -> None:
         self._built = ""
@@ -210,9 +243,9 @@ class Component(LifecycleNode):
         if self._built:
             if msg.data != self._built:
                 self.warn("another robot_description arrived: ignored; deactivate and clean up to load it")
-        elif not self.described.done():
+        elif not self.wake.done():
             self._text = msg.data
-            self.described.set_result(None)
+            self.wake.set_result(None)
 
     # Parameters and diagnostics.
 

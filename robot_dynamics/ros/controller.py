@@ -31,16 +31,10 @@ class ControllerNode(Component):
 
     def start(self) -> None:
         """Listen; the first joint state starts the gait."""
-        self.commands = self.publisher(JointState, "joint_commands", LATEST)
-        self.states = self.subscription(JointState, "joint_states", self.on_state, SENSOR)
-        self.service = self.create_service(SetBool, "~/gait", self.on_gait)
         self.gait.phase = "waiting"
-
-    def stop(self) -> None:
-        """Listen no more."""
-        self.destroy_subscription(self.states)
-        self.destroy_service(self.service)
-        self.destroy_publisher(self.commands)
+        self.commands = self.publisher(JointState, "joint_commands", LATEST)
+        self.subscription(JointState, "joint_states", self.on_state, SENSOR)
+        self.service(SetBool, "~/gait", self.on_gait)
 
     def changed(self) -> None:
         """Trot or stand."""

@@ -41,10 +41,10 @@ def array_from_sequence(values: Sequence[float]) -> Array:
     return np.frombuffer(values) if isinstance(values, array) and values else np.array(values, dtype=np.float64)
 
 
-def view_of_new_sequence(n: int) -> tuple[array, Array]:
-    """Make a sequence of n zeros for a message and the array that writes into it."""
-    sequence = array("d", bytes(8 * n))
-    return sequence, np.frombuffer(sequence) if n else np.zeros(0)
+def held_view(msg: object, field: str, n: int) -> Array:
+    """Give a message's float64 field n zeros and return the array that writes into it."""
+    setattr(msg, field, array("d", bytes(8 * n)))
+    return np.frombuffer(getattr(msg, field)) if n else np.zeros(0)
 
 
 class JointStateWriter:
@@ -63,9 +63,9 @@ class JointStateWriter:
         self.msg = JointState(name=list(names))
         self.msg.header.frame_id = frame
         n = len(names)
-        self.msg.position, self.position = view_of_new_sequence(n * position)
-        self.msg.velocity, self.velocity = view_of_new_sequence(n * velocity)
-        self.msg.effort, self.effort = view_of_new_sequence(n * effort)
+        self.position = held_view(self.msg, "position", n * position)
+        self.velocity = held_view(self.msg, "velocity", n * velocity)
+        self.effort = held_view(self.msg, "effort", n * effort)
 
     def stamped(self, nanoseconds: int) -> JointState:
         """Return the message with its stamp set."""
@@ -79,8 +79,7 @@ class MultiArrayWriter:
     def __init__(self, labels: Sequence[str], shape: Sequence[int]):
         """Name each dimension; sizes and strides follow from the shape."""
         self.msg = Float64MultiArray()
-        self.msg.data, flat = view_of_new_sequence(int(np.prod(shape)))
-        self.data = flat.reshape(tuple(shape))
+        self.data = held_view(self.msg, "data", int(np.prod(shape))).reshape(tuple(shape))
         for i, label in enumerate(labels):
             stride = int(np.prod(shape[i:]))
             self.msg.layout.dim.append(MultiArrayDimension(label=label, size=int(shape[i]), stride=stride))

@@ -21,10 +21,10 @@ from ..control.actuation import Actuation
 from ..control.imu import ImuMount
 from ..control.pace import Pace
 from ..control.simulation import Simulation, chosen_points, gains, home_pose
-from ..errors import RobotDynamicsError
+from ..errors import ParameterError, RobotDynamicsError
 from ..plant import Plant, PlantParams
 from . import convert
-from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, WARN, Component
+from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, WARN, Component, RCLError
 from .parameters import PlantParameters
 from .run import run
 
@@ -40,6 +40,10 @@ class PlantNode(Component):
     def build(self) -> None:
         """Make the plant, warm it up, and build every message once."""
         v, model = self.values, self.model
+        if abs(round(1.0 / (v.update_rate * v.timestep)) * v.update_rate * v.timestep - 1.0) > 1e-9:
+            raise ParameterError(
+                f"1 / update_rate must be a multiple of timestep, got {v.update_rate} and {v.timestep}"
+            )
         points = chosen_points(model, [link for link in v.contact_links if link])
         self.plant = Plant(model, plant_params(v), points)
         kp, kd = gains(model, v.kp, v.kd)
@@ -95,9 +99,9 @@ class PlantNode(Component):
         self.posted(PoseStamped, "~/set_pose", self.on_pose, RELIABLE)
         self.posted(PoseWithCovarianceStamped, "initialpose", self.on_initial_pose, RELIABLE)
         self.posted(UInt32, "~/step", self.on_step, RELIABLE)
-        self.create_service(SetBool, "~/pause", self.on_pause)
-        self.create_service(SetBool, "~/estop", self.on_estop)
-        self.create_service(Trigger, "~/reset", self.on_reset)
+        self.service(SetBool, "~/pause", self.on_pause)
+        self.service(SetBool, "~/estop", self.on_estop)
+        self.service(Trigger, "~/reset", self.on_reset)
         self.stopping = False
         self.thread = threading.Thread(target=self.live, name="plant", daemon=True)
         self.thread.start()
@@ -128,6 +132,15 @@ class PlantNode(Component):
     # The simulation's thread.
 
     def live(self) -> None:
+        """Run until stopped; what ends the thread otherwise is said and shown, not swallowed."""
+        try:
+            self.loop()
+        except RCLError as problem:
+            if self.context.ok():
+                self.simulation.problem = str(problem)
+                self.get_logger().error(f"the simulation ended: {problem}")
+
+    def loop(self) -> None:
         """Take the messages, go on by a tick, publish, wait for the deadline."""
         self.publish()
         while not self.stopping:
@@ -263,6 +276,7 @@ class PlantNode(Component):
 
 def plant_params(v: PlantParameters) -> PlantParams:
     """Parameters of the plant from those of the node."""
+    contact: Impulse | SpringDamper
     if v.contact_model == "impulse":
         contact = Impulse(restitution=v.restitution, recovery=v.recovery or None, friction=v.friction)
     else:

@@ -4,16 +4,17 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
+from types import FrameType
 
 import rclpy
 from rclpy.exceptions import InvalidNamespaceException
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-from rclpy.impl.implementation_singleton import rclpy_implementation
-from rclpy.signals import SignalHandlerOptions, install_signal_handlers, uninstall_signal_handlers
+from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
 
 from ..errors import RobotDynamicsError
-from .component import Component
+from .component import Component, RCLError
 from .parameters import help_text
 
 try:
@@ -23,6 +24,7 @@ except ImportError:  # Humble
 
 FOREVER = 1e8
 """Seconds; EventsExecutor hangs in the wheels when spun without a finite timeout."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run(component: type[Component], name: str, argv: Sequence[str] | None = None) -> int:
@@ -32,32 +34,31 @@ def run(component: type[Component], name: str, argv: Sequence[str] | None = None
         print(help_text(component.kind, name))
         return 0
     try:
-        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
-        _live(component(name))
+        with _ending_at_once():
+            rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+            node = component(name)
+        _live(node)
     except RobotDynamicsError as problem:
         return _refused(name, problem)
-    except (rclpy_implementation.RCLError, InvalidNamespaceException) as problem:
+    except (RCLError, InvalidNamespaceException) as problem:
         return _refused(name, str(problem).split(", at /")[0])
-    except (KeyboardInterrupt, ExternalShutdownException):
-        return 0
     finally:
         rclpy.try_shutdown()
     return 0
 
 
 def _live(node: Component) -> None:
-    """Begin whenever a description is there, spin in between."""
+    """Begin whenever a description is there, spin in between, stop before the context goes down."""
     executor = FastExecutor()
     executor.add_node(node)
     try:
-        while rclpy.ok():
+        while not node.ended:
             with _ending_at_once():
                 node.begin()
-            with _ending_by_shutdown():
-                executor.spin_until_future_complete(node.described, FOREVER)
+            with _ending_in_order(node, executor):
+                executor.spin_until_future_complete(node.wake, FOREVER)
     finally:
-        if node.active:
-            node.stop()
+        node.quit()
 
 
 @contextlib.contextmanager
@@ -68,7 +69,7 @@ def _ending_at_once() -> Iterator[None]:
         rclpy.try_shutdown()
         os._exit(0)
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, end) for number in SIGNALS}
     try:
         yield
     finally:
@@ -77,13 +78,35 @@ def _ending_at_once() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _ending_by_shutdown() -> Iterator[None]:
-    """While spinning, rclpy's handlers wake the executor."""
-    install_signal_handlers(SignalHandlerOptions.ALL)
+def _ending_in_order(node: Component, executor: Executor) -> Iterator[None]:
+    """While spinning, a signal wakes the executor; the context stays up until everything has stopped.
+
+    The executor waits outside of Python, where no Python handler runs: the interpreter's wake-up pipe reaches a thread.
+    """
+
+    def ignore(number: int, frame: FrameType | None) -> None:
+        """Let the pipe tell."""
+
+    def listen() -> None:
+        if os.read(end, 1) != b"\0":
+            executor.create_task(node.end)
+
+    end, start = os.pipe()
+    os.set_blocking(start, False)
+    listener = threading.Thread(target=listen, name="signals", daemon=True)
+    before = {number: signal.signal(number, ignore) for number in SIGNALS}
+    wakeup = signal.set_wakeup_fd(start)
+    listener.start()
     try:
         yield
     finally:
-        uninstall_signal_handlers()
+        signal.set_wakeup_fd(wakeup)
+        os.write(start, b"\0")
+        listener.join()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        os.close(end)
+        os.close(start)
 
 
 def _refused(name: str, problem: object) -> int:

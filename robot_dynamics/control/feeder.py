@@ -1,0 +1,51 @@
+"""From measured state and reference to efforts that may go to motors: the feedforward node but for messages."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model import Model
+from .feedforward import Feedforward, Parts
+from .guard import EffortLimiter
+from .reference import StreamedReference, Trajectory
+from .state import MeasuredState, StanceFlags
+
+Array = NDArray[np.float64]
+
+
+class Feeder:
+    """Computes efforts for each new state; silent states lead to the timeout action.
+
+    `trajectory` runs from `begun` [s]; without one the desired accelerations come from `reference`.
+    """
+
+    def __init__(
+        self, model: Model, feedforward: Feedforward, state: MeasuredState, stance: StanceFlags, limiter: EffortLimiter
+    ):
+        """Put the parts together."""
+        self.model, self.feedforward, self.state, self.stance, self.limiter = model, feedforward, state, stance, limiter
+        self.trajectory: Trajectory | None = None
+        self.begun = 0.0
+        self.reference = StreamedReference(len(model.joint_names), 0.1)
+        self._last: float | None = None
+
+    def acceleration(self, now: float) -> Array:
+        """Return the desired joint accelerations (n,) at this time."""
+        if self.trajectory is not None:
+            return self.trajectory.at(now - self.begun)[2]
+        return self.reference.acceleration(now)
+
+    def efforts(self, now: float) -> tuple[Parts, Array]:
+        """Answer the wanted efforts by parts, and the efforts (n,) that may go out now."""
+        q, qd, qdd = self.state.q, self.state.qd, np.zeros(self.model.nv)
+        qdd[self.model.v_index] = self.acceleration(now)
+        parts = self.feedforward.parts(q, qd, qdd, self.stance.at(now))
+        dt = 0.0 if self._last is None else min(max(now - self._last, 0.0), 0.1)
+        self._last = now
+        out = self.limiter.apply(parts.total, dt, q[self.model.q_index], qd[self.model.v_index])
+        return parts, out
+
+    def timed_out(self, now: float) -> bool:
+        """Tell whether the joint state, or the base state once there was one, is too old."""
+        s = self.state
+        base_lost = self.model.floating_base and s.base.receipt is not None and s.base.stale(now)
+        return s.joints.stale(now) or base_lost

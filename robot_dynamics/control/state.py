@@ -1,0 +1,93 @@
+"""The robot's state as it comes in by messages: joints by name, base and stance beside it, ages noticed."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kinematics import neutral
+from ..model import Model
+from .guard import InputGuard
+
+Array = NDArray[np.float64]
+
+
+class MeasuredState:
+    """Joint state, base state and the efforts measured with it.
+
+    `q` (nq,), `qd` (nv,), `effort` (n,) are the last good values; `has_effort` tells whether efforts came, `has_base`
+    whether a base state came (until then the base is taken as level and at rest).
+    """
+
+    def __init__(self, model: Model, max_age: float):
+        """Refuse messages older than `max_age` [s]."""
+        self.model = model
+        self.joints = InputGuard(model.joint_names, max_age)
+        self.base = InputGuard(("base",), max_age)
+        self.q, self.qd = neutral(model), np.zeros(model.nv)
+        self.effort = np.zeros(len(model.joint_names))
+        self.has_effort = False
+
+    @property
+    def has_base(self) -> bool:
+        """Whether the base state is known, by measurement or because it is fixed."""
+        return not self.model.floating_base or self.base.receipt is not None
+
+    def set_joints(self, names: Sequence[str], q: Array, qd: Array, effort: Array, stamp: float, now: float) -> bool:
+        """Take positions, velocities and efforts by name and return whether they were used.
+
+        Velocities that are missing or NaN (a driver without that interface) count as 0.
+        """
+        self.has_effort = len(effort) > 0 and not np.isnan(effort).any()
+        qd, effort = (np.where(np.isnan(x), 0.0, x) for x in (qd, effort))
+        where = self.joints.accept_named(names, (q, qd, effort), stamp, now)
+        if where is None or not len(q):
+            return False
+        self.q[self.model.q_index[where]] = q
+        self.qd[self.model.v_index[where]] = qd if len(qd) else 0.0
+        if self.has_effort:
+            self.effort[where] = effort
+        return True
+
+    def set_base(self, pose: Array, twist: Array, stamp: float, now: float) -> bool:
+        """Take the base pose (7,) and twist (6,) in base axes. Returns whether they were used."""
+        values = np.concatenate([pose, twist])
+        size = np.linalg.norm(pose[3:7])
+        good = bool(np.isfinite(values).all()) and 0.5 < size < 2.0
+        where = self.base.accept_named(("base",), (np.array([0.0 if good else np.nan]),), stamp, now)
+        if where is None or not self.model.floating_base:
+            return False
+        self.q[:7], self.qd[:6] = pose, twist
+        self.q[3:7] /= size
+        return True
+
+    def counts(self) -> dict[str, int]:
+        """Return refusals per cause, named by input."""
+        guards = (("joint_states", self.joints), ("odom", self.base))
+        return {f"refused {name}: {cause}": n for name, guard in guards for cause, n in guard.counts.items()}
+
+
+class StanceFlags:
+    """Which feet stand, from normal forces: on above `threshold` [N], off below half of it; all after `max_age` [s]."""
+
+    def __init__(self, feet: Sequence[str], threshold: float, max_age: float):
+        """Watch the links `feet`."""
+        self.feet, self.threshold, self.max_age = tuple(feet), threshold, max_age
+        self.standing = np.ones(len(self.feet), dtype=bool)
+        self.receipt: float | None = None
+
+    def set_forces(self, links: Sequence[str], force: Array, now: float) -> None:
+        """Take the contact forces (k, 3), world axes, of points named by link; other links are ignored."""
+        if not np.isfinite(force).all():
+            return
+        normal = np.zeros(len(self.feet))
+        for link, f in zip(links, force, strict=True):
+            if link in self.feet:
+                normal[self.feet.index(link)] += f[2]
+        limit = np.where(self.standing, 0.5, 1.0) * self.threshold
+        self.standing, self.receipt = normal > limit, now
+
+    def at(self, now: float) -> NDArray[np.bool_]:
+        """Return which feet stand (feet,): all of them while nothing recent is known."""
+        known = self.receipt is not None and 0.0 <= now - self.receipt <= self.max_age
+        return self.standing if known else np.ones(len(self.feet), dtype=bool)

@@ -1,0 +1,207 @@
+"""Node `feedforward`: joint efforts from the equations of motion, for a simulated robot or for motors."""
+
+from time import perf_counter
+
+import numpy as np
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool
+from trajectory_msgs.msg import JointTrajectory
+
+from ..control.feeder import Feeder
+from ..control.feedforward import PARTS, Feedforward
+from ..control.guard import EffortLimiter, InputGuard
+from ..control.limbs import find_legs
+from ..control.reference import Trajectory
+from ..control.state import MeasuredState, StanceFlags
+from ..errors import RobotDynamicsError
+from ..model import Model
+from . import convert
+from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, STALE, WARN, Component
+from .parameters import FeedforwardParameters
+from .run import run
+
+
+class FeedforwardNode(Component):
+    """Answers every joint state with efforts; dry (only ~/torque) until enabled unless told otherwise."""
+
+    kind = FeedforwardParameters
+
+    def build(self) -> None:
+        """Put the feeder together and warm the dynamics up."""
+        v, model = self.values, self.model
+        feet = find_legs(model, [f for f in v.feet if f]).feet if v.mode == "stance" and model.floating_base else None
+        mode = "inverse_dynamics" if v.mode == "stance" and feet is None else v.mode
+        state = MeasuredState(model, v.state_timeout)
+        stance = StanceFlags(() if feet is None else feet.link, v.contact_threshold, v.state_timeout)
+        self.feeder = Feeder(model, Feedforward(model, mode, feet, v.friction), state, stance, limiter(model, v))
+        self.references = InputGuard(model.joint_names, v.state_timeout)
+        self.feeder.limiter.enable(not v.dry_run)
+        self.feeder.efforts(0.0)
+        self.permutation = [model.joint_index(name) for name in self.order]
+        self.efforts_message = convert.MultiArrayWriter(["joints"], [len(self.order)])
+        self.command_message = convert.JointStateWriter(model.joint_names, position=False, velocity=False)
+        self.torque_message = convert.JointStateWriter(model.joint_names, position=False, velocity=False)
+        self.seconds_inside = np.zeros(1000)
+        self.answered = 0
+
+    def start(self) -> None:
+        """Listen, and watch the age of the state."""
+        output = self.values.output
+        self.efforts, self.commands = None, None
+        if output != "joint_commands":
+            self.efforts = self.publisher(Float64MultiArray, "effort_controller/commands", LATEST)
+        if output != "commands":
+            self.commands = self.publisher(JointState, "joint_commands", LATEST)
+        self.torques = {part: self.publisher(JointState, f"~/torque/{part}", LATEST) for part in PARTS}
+        self.subscription(JointState, "joint_states", self.on_state, SENSOR)
+        self.subscription(Odometry, "odom", self.on_base, SENSOR)
+        self.subscription(MultiDOFJointState, "contacts", self.on_contacts, SENSOR)
+        self.subscription(JointState, "~/reference", self.on_reference, RELIABLE)
+        self.subscription(JointTrajectory, "~/joint_trajectory", self.on_trajectory, RELIABLE)
+        self.service(SetBool, "~/enable", self.on_enable)
+        self.service(SetBool, "~/estop", self.on_estop)
+        self.timer(0.5 * self.values.state_timeout, self.on_watch)
+
+    def on_state(self, msg: JointState) -> None:
+        """Answer a joint state with efforts."""
+        began, stamp = perf_counter(), convert.seconds_from_stamp(msg.header.stamp)
+        if not self.feeder.state.set_joints(
+            msg.name, *convert.arrays_from_joint_state(msg), stamp, self.now() or stamp
+        ):
+            return self.warn(f"joint_states {self.feeder.state.joints.problem}")
+        parts, out = self.feeder.efforts(stamp or self.now())
+        self.send(out, convert.nanoseconds_from_stamp(msg.header.stamp))
+        self.seconds_inside[self.answered % len(self.seconds_inside)] = perf_counter() - began
+        self.answered += 1
+        for part, publisher in self.torques.items():
+            if publisher.get_subscription_count():
+                self.torque_message.effort[:] = getattr(parts, part)
+                publisher.publish(self.torque_message.stamped(convert.nanoseconds_from_stamp(msg.header.stamp)))
+        return None
+
+    def send(self, efforts: convert.Array, nanoseconds: int) -> None:
+        """Publish efforts (n,) where `output` says, unless dry."""
+        if not self.feeder.limiter.enabled:
+            return
+        if self.efforts is not None:
+            self.efforts_message.data[:] = efforts[self.permutation]
+            self.efforts.publish(self.efforts_message.msg)
+        if self.commands is not None:
+            self.command_message.effort[:] = efforts
+            self.commands.publish(self.command_message.stamped(nanoseconds))
+
+    def on_base(self, msg: Odometry) -> None:
+        """Take the base state."""
+        stamp = convert.seconds_from_stamp(msg.header.stamp)
+        if not self.feeder.state.set_base(*convert.base_from_odometry(msg), stamp, self.now() or stamp):
+            self.warn(f"odom {self.feeder.state.base.problem}")
+
+    def on_contacts(self, msg: MultiDOFJointState) -> None:
+        """Take which feet stand."""
+        links, _, _, force = convert.contacts_from_msg(msg)
+        self.feeder.stance.set_forces(links, force, convert.seconds_from_stamp(msg.header.stamp))
+
+    def on_reference(self, msg: JointState) -> None:
+        """Take desired velocities by joint name; their rate of change is the desired acceleration."""
+        stamp, (q, qd, _) = convert.seconds_from_stamp(msg.header.stamp), convert.arrays_from_joint_state(msg)
+        where = self.references.accept_named(msg.name, (q, qd), stamp, self.now())
+        if where is None:
+            self.warn(f"~/reference {self.references.problem}")
+        elif len(qd):
+            self.feeder.reference.set_velocity(where, qd, stamp or self.now())
+
+    def on_trajectory(self, msg: JointTrajectory) -> None:
+        """Follow a trajectory from its stamp, or from now if it has none; an empty one ends the present one."""
+        begun = convert.seconds_from_stamp(msg.header.stamp) or self.now()
+        if not msg.points:
+            self.feeder.trajectory = None
+            return
+        try:
+            times, q, qd, qdd = convert.trajectory_from_msg(msg)
+            held = self.feeder.state.q[self.model.q_index]
+            trajectory = Trajectory(self.model.joint_names, msg.joint_names, times, q, qd, qdd, held)
+        except (RobotDynamicsError, ValueError) as problem:
+            self.warn(f"~/joint_trajectory refused: {problem}")
+        else:
+            self.feeder.trajectory, self.feeder.begun = trajectory, begun
+
+    def on_watch(self) -> None:
+        """Run the timeout action while the state is silent."""
+        feeder = self.feeder
+        if self.answered and feeder.timed_out(self.now()):
+            if self.values.timeout_action == "zero":
+                feeder.limiter.last = np.zeros(len(self.order))
+            self.send(feeder.limiter.last, self.get_clock().now().nanoseconds)
+
+    def on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        """Ramp up, or back to zero efforts and dry."""
+        if request.data and self.feeder.limiter.stopped:
+            response.success, response.message = False, "stopped: release ~/estop first"
+            return response
+        if not request.data:
+            self.send(np.zeros(len(self.order)), self.get_clock().now().nanoseconds)
+        self.feeder.limiter.enable(request.data)
+        response.success = True
+        return response
+
+    def on_estop(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        """Latch the emergency stop: zero efforts at once, dry until released and enabled again."""
+        if request.data:
+            self.send(np.zeros(len(self.order)), self.get_clock().now().nanoseconds)
+        self.feeder.limiter.stop(request.data)
+        response.success = True
+        return response
+
+    def changed(self) -> None:
+        """Use new limits and timeouts; a new mode needs new parts."""
+        v, feeder = self.values, self.feeder
+        enabled, gain, stopped = feeder.limiter.enabled, feeder.limiter.gain, feeder.limiter.stopped
+        feeder.limiter = limiter(self.model, v)
+        feeder.limiter.enabled, feeder.limiter.gain, feeder.limiter.stopped = enabled, gain, stopped
+        feeder.state.joints.max_age = feeder.state.base.max_age = v.state_timeout
+
+    def status(self) -> tuple[int, str, dict[str, object]]:
+        """Report the limiter, ages, time inside the callback, and refusals."""
+        feeder, now = self.feeder, self.now()
+        refused = feeder.state.counts()
+        values: dict[str, object] = {
+            "mode": feeder.feedforward.mode,
+            "gain": feeder.limiter.gain,
+            "clamped": feeder.limiter.clamped,
+            "states": self.answered,
+            "state age [s]": feeder.state.joints.age(now),
+            "inside callback p50 [us]": 1e6 * float(np.median(self.seconds_inside[: max(self.answered, 1)])),
+        }
+        if feeder.limiter.stopped:
+            return ERROR, "emergency stop", values | refused
+        if feeder.timed_out(now):
+            return STALE, "no joint_states" if feeder.state.joints.stale(now) else "no odom", values | refused
+        if not feeder.state.has_base:
+            return WARN, "no odom: base taken as level", values | refused
+        message = "enabled" if feeder.limiter.enabled else "dry run"
+        return (WARN if refused else OK), message, values | refused
+
+
+def limiter(model: Model, v: FeedforwardParameters) -> EffortLimiter:
+    """Make the effort limiter that the parameters ask for."""
+    return EffortLimiter(
+        v.effort_scale * model.effort_limit,
+        rate=v.effort_rate,
+        ramp_time=v.ramp_time,
+        velocity_limit=model.velocity_limit,
+        velocity_taper=v.velocity_taper,
+        lower=model.lower,
+        upper=model.upper,
+        position_taper=v.position_taper,
+    )
+
+
+def main() -> int:
+    """Run the node; returns the exit code."""
+    return run(FeedforwardNode, "feedforward")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,130 @@
+"""Node `monitor`: mass matrix, energies, model error and diagnostics of a running robot."""
+
+import numpy as np
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import Float64MultiArray
+
+from ..control.contacts import ContactForces
+from ..control.monitor import Residual, consistency, inertia
+from ..control.state import MeasuredState
+from ..dynamics import center_of_mass, kinetic_energy, potential_energy
+from . import convert
+from .component import ERROR, LATEST, OK, SENSOR, STALE, WARN, Component
+from .parameters import MonitorParameters
+from .run import run
+
+
+class MonitorNode(Component):
+    """Listens to the robot and says how it is."""
+
+    kind = MonitorParameters
+
+    def build(self) -> None:
+        """Make messages and statistics, and warm the dynamics up."""
+        v, model = self.values, self.model
+        self.state = MeasuredState(model, v.state_timeout)
+        self.forces = ContactForces(model)
+        self.residual = Residual(model, int(v.window * v.residual_rate))
+        base = [f"base/{axis}" for axis in ("wx", "wy", "wz", "vx", "vy", "vz")] if model.floating_base else []
+        self.coordinates = [*base, *model.joint_names]
+        self.matrix_message = convert.MultiArrayWriter([",".join(self.coordinates)] * 2, [model.nv, model.nv])
+        self.residual_message = convert.JointStateWriter(model.joint_names, position=False, velocity=False)
+        self.energy_message = convert.MultiArrayWriter(["kinetic,potential,total [J]"], [3])
+        self.last = -np.inf
+        self.figures = inertia(model, self.state.q)
+        if not model.report.singular:
+            consistency(model, self.state.q, self.state.qd, self.state.effort)
+
+    def start(self) -> None:
+        """Listen, and publish at `rate`."""
+        self.matrices = self.publisher(Float64MultiArray, "~/mass_matrix", LATEST)
+        self.residuals = self.publisher(JointState, "~/residual", LATEST)
+        self.energies = self.publisher(Float64MultiArray, "~/energy", LATEST)
+        self.subscription(JointState, "joint_states", self.on_state, SENSOR)
+        self.subscription(Odometry, "odom", self.on_base, SENSOR)
+        self.subscription(MultiDOFJointState, "contacts", self.on_contacts, SENSOR)
+        self.timer(1.0 / self.values.rate, self.on_tick)
+
+    def on_state(self, msg: JointState) -> None:
+        """Take a state; every so often publish what the model does not explain of its efforts."""
+        s, stamp = self.state, convert.seconds_from_stamp(msg.header.stamp)
+        if not s.set_joints(msg.name, *convert.arrays_from_joint_state(msg), stamp, self.now() or stamp):
+            return self.warn(f"joint_states {s.joints.problem}")
+        if s.has_effort and abs(stamp - self.last) >= 0.999 / self.values.residual_rate:
+            self.last = stamp
+            residual = self.residual.update(stamp, s.q, s.qd, s.effort, self.forces.generalised(s.q))
+            if residual is not None and self.residuals.get_subscription_count():
+                self.residual_message.effort[:] = residual
+                self.residuals.publish(self.residual_message.stamped(convert.nanoseconds_from_stamp(msg.header.stamp)))
+        return None
+
+    def on_base(self, msg: Odometry) -> None:
+        """Take the base state."""
+        stamp = convert.seconds_from_stamp(msg.header.stamp)
+        if not self.state.set_base(*convert.base_from_odometry(msg), stamp, self.now() or stamp):
+            self.warn(f"odom {self.state.base.problem}")
+
+    def on_contacts(self, msg: MultiDOFJointState) -> None:
+        """Take the contact forces."""
+        links, position, _, force = convert.contacts_from_msg(msg)
+        self.forces.set_forces(links, position, force)
+
+    def on_tick(self) -> None:
+        """Publish mass matrix and energies of the last state."""
+        s, model = self.state, self.model
+        if s.joints.receipt is None:
+            return
+        self.figures = inertia(model, s.q)
+        self.matrix_message.data[:] = self.figures.matrix
+        self.matrices.publish(self.matrix_message.msg)
+        kinetic, potential = kinetic_energy(model, s.q, s.qd), potential_energy(model, s.q)
+        self.energy_message.data[:] = kinetic, potential, kinetic + potential
+        self.energies.publish(self.energy_message.msg)
+
+    def status(self) -> tuple[int, str, dict[str, object]]:
+        """Report inertia, consistency of the algorithms, model error and refusals."""
+        s, model, v, now = self.state, self.model, self.values, self.now()
+        refused = s.counts()
+        values: dict[str, object] = {
+            "mass [kg]": model.mass,
+            "centre of mass [m]": text(center_of_mass(model, s.q)),
+            "condition of the mass matrix": self.figures.condition,
+            "eigenvalues": f"{self.figures.eigenvalues[0]:.4g} .. {self.figures.eigenvalues[-1]:.4g}",
+            "state age [s]": s.joints.age(now),
+            **{
+                f"inertia of {name}": float(x)
+                for name, x in zip(model.joint_names, self.figures.reflected, strict=True)
+            },
+            **{
+                f"residual rms of {name}": float(x)
+                for name, x in zip(model.joint_names, self.residual.rms(), strict=True)
+            },
+        }
+        if model.report.singular:
+            return ERROR, f"no inertia about {', '.join(model.report.singular)}", values | refused
+        values["|tau - RNEA(ABA(tau))|"] = error = consistency(model, s.q, s.qd, s.effort)
+        publishers = self.count_publishers("joint_states")
+        if s.joints.stale(now):
+            return STALE, "no joint_states", values | refused
+        if error > v.consistency_limit:
+            return ERROR, "forward and inverse dynamics disagree", values | refused
+        if publishers > 1:
+            return WARN, f"{publishers} publishers on joint_states", values | refused
+        if self.figures.condition > v.condition_limit:
+            return WARN, "mass matrix nearly singular", values | refused
+        return (WARN if refused else OK), "inputs refused" if refused else "running", values | refused
+
+
+def text(values: convert.Array) -> str:
+    """Put numbers in a line."""
+    return " ".join(f"{x:.4g}" for x in values)
+
+
+def main() -> int:
+    """Run the node; returns the exit code."""
+    return run(MonitorNode, "monitor")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
