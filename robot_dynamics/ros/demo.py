@@ -72,10 +72,11 @@ class Processes:
         self.running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str) -> None:
-        """Start one node with its file in config/ and its settings above."""
-        config = share_folder() / "config" / f"{name}.yaml"
+        """Start one node with its file in config/, the robot's if there is one, and its settings above."""
+        config = share_folder() / "config"
+        files = [config / f"{name}.yaml", config / f"{self.urdf.stem}.yaml"]
         values = {"urdf_file": str(self.urdf), **SETTINGS[name]}
-        arguments = ["--ros-args", "--params-file", str(config)]
+        arguments = ["--ros-args", *(word for file in files if file.exists() for word in ("--params-file", str(file)))]
         for key, value in values.items():
             arguments += ["-p", f"{key}:={json.dumps(value)}"]
         command = [sys.executable, "-m", f"robot_dynamics.ros.{name}", *arguments]

@@ -138,11 +138,13 @@ def description(context: LaunchContext, path: Path) -> str:
 
 
 def node(context: LaunchContext, name: str, overrides: Mapping[str, Any], **options: Any) -> Node:
-    """One node of this package, with its file in config/, then `params_file`, then the `overrides` that are not None.
+    """One node of this package: its file in config/, the robot's, `params_file`, the `overrides` that are not None.
 
     The launch ends when the node does.
     """
-    files = [str(SHARE / "config" / f"{name}.yaml"), given(context, "params_file")]
+    path = urdf_path(context)
+    own = [SHARE / "config" / f"{stem}.yaml" for stem in (name, path.stem if path else "")]
+    files = [*(str(file) for file in own if file.exists()), given(context, "params_file")]
     joints = {"joints": listed(context, "joints")}
     values = {key: value for key, value in {**robot(context), **joints, **overrides}.items() if value is not None}
     return Node(

@@ -5,8 +5,10 @@ type dict[str, float] stands for one ROS parameter per joint, `armature.<joint>`
 """
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
 from ..errors import ParameterError
@@ -57,7 +59,7 @@ class RobotParameters:
 class PlantParameters(RobotParameters):
     """Simulates the robot: forward dynamics, contacts, clock and sensors."""
 
-    timestep: float = parameter(0.0005, "Step of the simulation.", "s", low=1e-5, high=0.02, fixed=True)
+    timestep: float = parameter(0.001, "Step of the simulation.", "s", low=1e-5, high=0.02, fixed=True)
     update_rate: float = parameter(1000.0, "Rate of commands in and states out.", "Hz", low=1, high=10000, fixed=True)
     real_time_factor: float = parameter(1.0, "Simulated over wall time; 0: as fast as possible.", low=0, high=100)
     start_paused: bool = parameter(False, "Start with a paused clock; call ~/pause to run.", fixed=True)
@@ -195,9 +197,18 @@ class ControllerParameters(RobotParameters):
     state_timeout: float = parameter(0.1, "Age at which joint_states is refused.", "s", low=0.001)
 
 
-def names(kind: type) -> list[str]:
-    """Names of the parameters of a dataclass, in the order of declaration."""
-    return [f.name for f in fields(kind)]
+NODES: dict[str, type[RobotParameters]] = {
+    "plant": PlantParameters,
+    "feedforward": FeedforwardParameters,
+    "monitor": MonitorParameters,
+    "controller": ControllerParameters,
+}
+MINI_CHEETAH = {
+    f"{leg}_{joint}": inertia
+    for leg in ("FR", "FL", "HR", "HL")
+    for joint, inertia in (("abad", 0.002268), ("hip", 0.002268), ("knee", 0.005484))
+}
+"""Rotor inertia 6.3e-5 kg m^2 times 6^2 (abad, hip) and 9.33^2 (knee) [kg m^2]."""
 
 
 def checked(kind: type[P], given: Mapping[str, Any]) -> P:
@@ -271,31 +282,21 @@ def help_text(kind: type, node: str) -> str:
     ]
     for f in fields(kind):
         name = f.name + (".<joint>" if get_origin(f.type) is dict else "")
-        default = "" if get_origin(f.type) is dict else f" (default {_yaml(_default(f))})"
+        default = "" if get_origin(f.type) is dict else f" (default {_yaml(f.default)})"
         limits = f" [{range_text(f)}]" if range_text(f) else ""
         lines += [f"  {name}{limits}{default}", f"      {f.metadata['sentence']}"]
     return "\n".join(lines)
 
 
-def yaml_text(kind: type, node: str, values: Mapping[str, Any] = {}, head: str = "") -> str:
-    """Return a parameter file with every parameter, its sentence and range; `values` replace defaults."""
-    lines = [f"# {node}: {(kind.__doc__ or '').strip()}", *(f"# {line}" for line in head.splitlines())]
-    lines += ["/**:", "  ros__parameters:"]
+def yaml_text(kind: type, node: str) -> str:
+    """Return a parameter file with the default of every parameter, its sentence and range."""
+    lines = [f"# {node}: {(kind.__doc__ or '').strip()}", "/**:", "  ros__parameters:"]
     for f in fields(kind):
         limits = f" [{range_text(f)}]" if range_text(f) else ""
-        value = values.get(f.name, _default(f))
-        if get_origin(f.type) is not dict:
-            lines += [f"    # {f.metadata['sentence']}{limits}", f"    {f.name}: {_yaml(value)}"]
-        elif value:
-            lines += [f"    # {f.metadata['sentence']}{limits}", f"    {f.name}:"]
-            lines += [f"      {key}: {_yaml(item)}" for key, item in value.items()]
-        else:
-            lines += [f"    # {f.metadata['sentence']}{limits}", f"    # {f.name}: {{<joint>: 0.0}}"]
+        per_joint = get_origin(f.type) is dict
+        value = f"# {f.name}: {{<joint>: 0.0}}" if per_joint else f"{f.name}: {_yaml(f.default)}"
+        lines += [f"    # {f.metadata['sentence']}{limits}", f"    {value}"]
     return "\n".join(lines) + "\n"
-
-
-def _default(f: Field) -> Any:
-    return {} if get_origin(f.type) is dict else f.default
 
 
 def _yaml(value: Any) -> str:
@@ -306,3 +307,17 @@ def _yaml(value: Any) -> str:
     if isinstance(value, tuple | list):
         return f"[{', '.join(_yaml(item) for item in value)}]"
     return repr(value)
+
+
+def config_text(name: str) -> str:
+    """Return the text of config/<name>.yaml: the parameters of a node, or what only the Mini Cheetah needs."""
+    if name in NODES:
+        return yaml_text(NODES[name], name)
+    lines = ["# mini_cheetah: what its URDF cannot say, for every node; read after the node's own file.", "/**:"]
+    lines += ["  ros__parameters:", "    # Reflected rotor inertia of each joint [kg m^2]", "    armature:"]
+    return "\n".join([*lines, *(f"      {joint}: {inertia}" for joint, inertia in MINI_CHEETAH.items())]) + "\n"
+
+
+if __name__ == "__main__":  # python -m robot_dynamics.ros.parameters config
+    for file_name in (*NODES, "mini_cheetah"):
+        (Path(sys.argv[1]) / f"{file_name}.yaml").write_text(config_text(file_name))
