@@ -26,8 +26,7 @@ _MOST_ELEMENTS = 250_000
 _MOST_NESTED = 100
 _LONGEST_TAG = 1 << 20
 _LONGEST_VALUE = 4096
-_LARGEST_NUMBER = 1e30  # products of several stay finite
-_UNLIMITED = 1e15  # converters write 1e16 for "no limit"
+_HUGE = 1e15  # products of several such numbers stay finite; converters write 1e16 for "no limit"
 
 _CHILDREN = {
     "robot": ("link", "joint"),
@@ -279,7 +278,7 @@ def _check_numbers(where: str, attribute: str, text: str) -> None:
         numbers = [float(word) for word in text.split()] if len(text) <= _LONGEST_VALUE else []
     except ValueError:
         raise ModelError(expected) from None
-    largest = math.inf if attribute in _ATTRIBUTES["limit"] else _LARGEST_NUMBER
+    largest = math.inf if attribute in _ATTRIBUTES["limit"] else _HUGE
     if len(numbers) != count or not all(abs(number) <= largest for number in numbers):
         raise ModelError(f"{expected}, finite and not huge" if len(numbers) == count else expected)
     if attribute in _NOT_NEGATIVE and min(numbers) < 0.0:
@@ -382,12 +381,12 @@ def _limits(joint: Any) -> tuple[float, float, float, float]:
     limit = joint.limit
     if limit is None:
         return -math.inf, math.inf, math.inf, math.inf
-    effort, velocity = (value if 0.0 < value < _UNLIMITED else math.inf for value in (limit.effort, limit.velocity))
+    effort, velocity = (value if 0.0 < value < _HUGE else math.inf for value in (limit.effort, limit.velocity))
     if joint.type not in ("revolute", "prismatic"):
         return -math.inf, math.inf, effort, velocity
-    lower = limit.lower if limit.lower > -_UNLIMITED else -math.inf
-    upper = limit.upper if limit.upper < _UNLIMITED else math.inf
-    if not (lower <= upper and lower < _UNLIMITED and upper > -_UNLIMITED):
+    lower = limit.lower if limit.lower > -_HUGE else -math.inf
+    upper = limit.upper if limit.upper < _HUGE else math.inf
+    if not (lower <= upper and lower < _HUGE and upper > -_HUGE):
         raise ModelError(f"joint {_quoted(joint.name)}: lower limit {lower:g} is above upper limit {upper:g}")
     return lower, upper, effort, velocity
 
