@@ -117,8 +117,8 @@ class ClosedForm:
             H, V, _, _ = _coefficients(self.mechanism, J, "reduced")
             columns.append(np.concatenate([H[pattern], V.ravel()[1:]]))
         matrix = np.array(columns).T
-        scale = np.abs(matrix).max(axis=0)
-        return int(np.linalg.matrix_rank(matrix / np.where(scale > 0.0, scale, 1.0)))
+        size = np.abs(matrix).max(axis=0)
+        return int(np.linalg.matrix_rank(matrix / np.where(size > NEGLIGIBLE * size.max(), size, np.inf)))
 
     def terms(self) -> tuple[Term, ...]:
         """List the monomials of H, upper triangle without noise (1e-12 of the largest), by row, column, factors."""

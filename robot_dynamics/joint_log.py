@@ -1,0 +1,198 @@
+"""Joint states of a real robot: read from a file, matched with the joints of a model by name, filtered."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.description import Array
+from robot_dynamics.errors import ParameterError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.model import Model
+
+WINDOW, DEGREE = 0.1, 3
+"""Savitzky-Golay filter: span [s] and degree of the polynomial; DEGREE + 2 samples where the span holds fewer."""
+FEWEST = 50
+"""Samples below which nothing is fitted."""
+JOINT_STATE = "sensor_msgs/msg/JointState"
+
+
+class LogError(RobotDynamicsError):
+    """A log cannot be read or does not suit the robot."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Log:
+    """Joint states: stamp (N,) [s], rising; names (k,); position, effort (N, k); velocity (N, k), None if not there."""
+
+    stamp: Array
+    names: tuple[str, ...]
+    position: Array
+    velocity: Array | None
+    effort: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Motion:
+    """Filtered motion of the mapped joints, in the order of the model, and the measured effort: all (N, k)."""
+
+    joints: tuple[str, ...]
+    stamp: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    effort: Array
+
+
+def read_log(path: str | os.PathLike[str], topic: str = "") -> Log:
+    """Read joint states from an .npz file (stamp, name, position, velocity, effort) or a rosbag2 folder (db3, mcap).
+
+    `topic` chooses among several JointState topics of a bag. Raises LogError; ModuleNotFoundError without `rosbags`.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise LogError(f"there is no log '{path}'")
+    if path.suffix == ".npz":
+        return _read_npz(path)
+    if path.is_dir() or path.suffix in (".db3", ".mcap"):
+        return _read_bag(path, topic)
+    raise LogError(f"'{path}' is no log: expected an .npz file, a rosbag2 folder, a .db3 or an .mcap file")
+
+
+def joint_map(names: Sequence[str], model: Model, given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Match names of a log with joints of the model: as given, else equal, else by the longest common ending.
+
+    fer_joint1 becomes panda_joint1: the most words (split at _) agree from the end, and the fewest are left over.
+    Names without a joint are left out. Raises UnknownNameError, ParameterError for two names on one joint.
+    """
+    given = given or {}
+    for name, joint in given.items():
+        if name not in names:
+            raise UnknownNameError("joint in the log", name, names)
+        model.joint_index(joint)
+    matched = {name: given.get(name) or _alike(name, model.joint_names) for name in names}
+    found = {name: joint for name, joint in matched.items() if joint is not None}
+    for joint in found.values():
+        rivals = [name for name, other in found.items() if other == joint]
+        if len(rivals) > 1:
+            raise ParameterError(f"{', '.join(rivals)} in the log all look like joint '{joint}'; say which with --map")
+    return found
+
+
+def filtered(stamp: Array, x: Array, window: float = WINDOW, degree: int = DEGREE) -> tuple[Array, Array, Array]:
+    """Smooth x (N, k) and differentiate it twice: least-squares polynomial around each sample (Savitzky-Golay).
+
+    Takes the samples within half a window [s], or the degree + 2 next to it if these are more; stamps need not be even.
+    """
+    lo = np.searchsorted(stamp, stamp - 0.501 * window)
+    count = np.searchsorted(stamp, stamp + 0.501 * window, side="right") - lo
+    scarce = count < degree + 2
+    count[scarce] = degree + 2
+    lo[scarce] = np.clip(np.flatnonzero(scarce) - (degree + 2) // 2, 0, len(stamp) - degree - 2)
+    out = np.empty((3, *x.shape))
+    for k in np.unique(count):
+        rows = np.flatnonzero(count == k)
+        index = lo[rows, None] + np.arange(k)
+        u = (stamp[index] - stamp[rows, None]) / window
+        c = np.linalg.pinv(u[..., None] ** np.arange(degree + 1)) @ x[index]
+        out[:, rows] = c[:, 0], c[:, 1] / window, 2.0 * c[:, 2] / window**2
+    return out[0], out[1], out[2]
+
+
+def motion(log: Log, model: Model, names: Mapping[str, str]) -> Motion:
+    """Filter the log: q from positions, qd and qdd from velocities (from positions where there are none).
+
+    Raises LogError when too little is left: `FEWEST` samples with finite values, and at least one joint.
+    """
+    joints = tuple(joint for joint in model.joint_names if joint in names.values())
+    if not joints:
+        valid = ", ".join(model.joint_names)
+        raise LogError(f"no name of the log ({', '.join(log.names)}) is a joint of '{model.name}' ({valid})")
+    source = {joint: log.names.index(name) for name, joint in names.items()}
+    columns = [source[joint] for joint in joints]
+    x, effort = log.position[:, columns], log.effort[:, columns]
+    v = None if log.velocity is None else log.velocity[:, columns]
+    usable = np.isfinite(x).all(axis=1) & np.isfinite(effort).all(axis=1) & (np.diff(log.stamp, prepend=-np.inf) > 0.0)
+    usable &= True if v is None else np.isfinite(v).all(axis=1)
+    if usable.sum() < FEWEST:
+        raise LogError(f"the log holds {usable.sum()} usable samples of {', '.join(joints)}; {FEWEST} are needed")
+    stamp = log.stamp[usable]
+    q, qd, qdd = filtered(stamp, x[usable])
+    if v is not None:
+        qd, qdd, _ = filtered(stamp, v[usable])
+    return Motion(joints, stamp, q, qd, qdd, effort[usable])
+
+
+def _alike(name: str, joints: Sequence[str]) -> str | None:
+    """Joint with the longest common ending, of these the one with the fewest other words; None when nothing agrees."""
+    if name in joints:
+        return name
+    words = name.split("_")
+    scores = []
+    for joint in joints:
+        other = joint.split("_")
+        pairs = zip(reversed(words), reversed(other), strict=False)
+        common = next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(words), len(other)))
+        scores.append((common, -len(other), joint))
+    best = max(scores, default=(0, 0, ""))
+    alone = sum(score[:2] == best[:2] for score in scores) == 1
+    return best[2] if best[0] and alone else None
+
+
+def _read_npz(path: Path) -> Log:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+    except (OSError, ValueError, EOFError) as error:
+        raise LogError(f"cannot read '{path}' as .npz: {error}") from None
+    missing = [key for key in ("stamp", "name", "position", "effort") if key not in arrays]
+    if missing:
+        raise LogError(f"'{path}' lacks {', '.join(missing)}; it holds {', '.join(sorted(arrays)) or 'nothing'}")
+    names = tuple(map(str, arrays["name"]))
+    stamp = np.asarray(arrays["stamp"], dtype=np.float64)
+    series = {}
+    for key in ("position", "velocity", "effort"):
+        if key in arrays:
+            series[key] = np.asarray(arrays[key], dtype=np.float64)
+            if stamp.ndim != 1 or series[key].shape != (len(stamp), len(names)):
+                raise LogError(f"'{key}' in '{path}' must have shape ({len(stamp)}, {len(names)}), one row per stamp "
+                               f"and one column per name; got {series[key].shape}")  # fmt: skip
+    return Log(stamp, names, series["position"], series.get("velocity"), series["effort"])
+
+
+def _read_bag(path: Path, topic: str) -> Log:
+    """Read one JointState topic of a rosbag2 recording; the names of its first message are the columns."""
+    from rosbags.highlevel import AnyReader, AnyReaderError
+    from rosbags.typesys import Stores, get_typestore
+
+    try:
+        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_KILTED)) as reader:
+            topics = sorted({c.topic for c in reader.connections if c.msgtype == JOINT_STATE})
+            if topic not in topics and (topic or len(topics) != 1):
+                found = ", ".join(topics) or "none"
+                raise LogError(
+                    f"'{path}' has {len(topics)} topics of type {JOINT_STATE} ({found}); choose with --topic"
+                )
+            wanted = [c for c in reader.connections if c.topic == (topic or topics[0])]
+            messages = [(t, reader.deserialize(raw, c.msgtype)) for c, t, raw in reader.messages(connections=wanted)]
+    except (AnyReaderError, OSError) as error:
+        raise LogError(f"cannot read the bag '{path}': {error}") from None
+    return _log_from_messages(path, messages)
+
+
+def _log_from_messages(path: Path, messages: Sequence[tuple[int, Any]]) -> Log:
+    """Stack messages that carry position and effort of the first one's names; stamps from headers that are set."""
+    names = next((tuple(msg.name) for _, msg in messages if len(msg.effort)), ())
+    rows = []
+    for received, msg in messages:
+        if len(msg.effort) == len(msg.position) == len(msg.name) and set(names) <= set(msg.name):
+            order = [list(msg.name).index(name) for name in names]
+            header = msg.header.stamp.sec + 1e-9 * msg.header.stamp.nanosec
+            velocity = msg.velocity if len(msg.velocity) == len(msg.name) else np.full(len(msg.name), np.nan)
+            rows.append((header or 1e-9 * received, msg.position[order], velocity[order], msg.effort[order]))
+    if not rows:
+        raise LogError(f"no message in '{path}' holds position and effort")
+    stamp, position, velocity, effort = (np.array(column) for column in zip(*rows, strict=True))
+    return Log(stamp - stamp[0], names, position, velocity if np.isfinite(velocity).any() else None, effort)
