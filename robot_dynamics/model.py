@@ -201,11 +201,13 @@ def _elementary(joint: Joint) -> list[tuple[int, Array, bool]]:
 
 def mimic_law(joint: Joint, joints: Mapping[str, Joint]) -> tuple[str, float, float]:
     """Independent joint that `joint` follows in the end, and q = ratio q[it] + offset, through any chain of mimics."""
-    ratio, offset = 1.0, 0.0
+    follower, ratio, offset = joint.name, 1.0, 0.0
     while joint.mimic is not None:
         offset += ratio * joint.mimic.offset
         ratio *= joint.mimic.multiplier
         joint = joints[joint.mimic.joint]
+    if max(abs(ratio), abs(offset)) > 1e15:
+        raise ModelError(f"joint '{follower}' mimics '{joint.name}' with the ratio {ratio:.3g} and offset {offset:.3g}")
     return joint.name, ratio, offset
 
 
