@@ -207,7 +207,7 @@ def mimic_law(joint: Joint, joints: Mapping[str, Joint]) -> tuple[str, float, fl
         ratio *= joint.mimic.multiplier
         joint = joints[joint.mimic.joint]
     if max(abs(ratio), abs(offset)) > 1e15:
-        raise ModelError(f"joint '{follower}' mimics '{joint.name}' with the ratio {ratio:.3g} and offset {offset:.3g}")
+        raise ModelError(f"joint '{follower}' mimics '{joint.name}' too far: ratio {ratio:.3g}, offset {offset:.3g}")
     return joint.name, ratio, offset
 
 
