@@ -389,8 +389,8 @@ class Plant:
         ledger = self._state.ledger
         errors = (math.nan, math.nan)
         if self.model.floating_base:
-            counted = ledger[at.LINEAR_MOMENTUM : step.LEDGER].reshape(2, 3)
-            errors = tuple(np.linalg.norm(self._memory.whole[:6].reshape(2, 3) - counted, axis=1))
+            missing = ledger[at.MOMENTUM : at.MOMENTUM + 6] - ledger[at.ACCOUNTED : at.ACCOUNTED + 6]
+            errors = tuple(np.linalg.norm(missing.reshape(2, 3), axis=1))
         return Energy(
             kinetic=float(ledger[at.KINETIC]),
             potential=float(ledger[at.POTENTIAL]),
