@@ -1,6 +1,10 @@
 """Rigid-body dynamics for robot controllers: inverse and forward dynamics, contacts, a simulated plant, ROS 2 nodes."""
 
 from .closed_form import ClosedForm, ClosedFormTree, closed_form, closed_form_tree
+from .contact.impulse import Impulse
+from .contact.points import contact_points
+from .contact.spring_damper import SpringDamper
+from .contact.terrain import Box, HeightField, Plane
 from .description import Rotor
 from .dynamics import (
     bias_forces,
@@ -35,15 +39,24 @@ from .kinematics import (
     test_force_response,
 )
 from .model import Model
+from .plant import Plant, PlantParams, SensorNoise
 from .urdf import load_urdf
 
 __all__ = [
+    "Box",
     "ClosedForm",
     "ClosedFormTree",
+    "HeightField",
+    "Impulse",
     "Model",
+    "Plane",
+    "Plant",
+    "PlantParams",
     "Points",
     "RobotDynamicsError",
     "Rotor",
+    "SensorNoise",
+    "SpringDamper",
     "bias_forces",
     "body_pose",
     "center_of_mass",
@@ -51,6 +64,7 @@ __all__ = [
     "closed_form",
     "closed_form_tree",
     "contact_inertia_inverse",
+    "contact_points",
     "coriolis_matrix",
     "difference",
     "forward_dynamics",
