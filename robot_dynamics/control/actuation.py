@@ -39,6 +39,7 @@ class Actuation:
         action: str,
         limit: ArrayLike = np.inf,
         order: Sequence[str] = (),
+        efforts_alone: bool = True,
     ):
         """Start holding.
 
@@ -50,6 +51,7 @@ class Actuation:
         action : hold, zero, damp or pause, what an old command leads to.
         limit : largest commanded effort, one or per joint.
         order : joints in the order of efforts without names; `joints` if empty.
+        efforts_alone : whether efforts end the hold; if not they wait for the first targets, to which they add.
         """
         n = len(joints)
         self.joints = tuple(joints)
@@ -57,6 +59,7 @@ class Actuation:
         self.kp, self.kd = spread(kp, n, "kp"), spread(kd, n, "kd")
         self.limit = spread(limit, n, "limit")
         self.action = action
+        self.efforts_alone = efforts_alone
         self.targets = InputGuard(joints, timeout)
         self.efforts = InputGuard(joints, timeout)
         self.reset(np.zeros(n))
@@ -138,7 +141,7 @@ class Actuation:
         if self.stopped:
             return "stopped"
         target_given = self.targets.receipt is not None
-        if not target_given and self.efforts.receipt is None:
+        if not target_given and (self.efforts.receipt is None or not self.efforts_alone):
             return "timed out" if self.state == "timed out" else "holding"
         if (target_given and not fresh_target) or (not target_given and not fresh_effort):
             return "timed out"

@@ -111,6 +111,11 @@ class PlantParameters(RobotParameters):
         "What a stale command leads to: hold the pose, zero effort, damp the joints, pause.",
         choices=("hold", "zero", "damp", "pause"),
     )
+    efforts_alone: bool = parameter(
+        True,
+        "Whether effort_controller/commands ends the hold; false where it adds to joint_commands and waits for them.",
+        fixed=True,
+    )
     effort_scale: float = parameter(1.0, "Fraction of the URDF effort limits that commands may use.", low=0, high=1)
     lockstep: bool = parameter(False, "Wait in every tick for a command stamped with its state.", fixed=True)
     lockstep_timeout: float = parameter(

@@ -55,6 +55,7 @@ class PlantNode(Component):
             action=v.timeout_action,
             limit=v.effort_scale * model.effort_limit,
             order=self.order,
+            efforts_alone=v.efforts_alone,
         )
         height = v.ground_height + v.clearance
         home = home_pose(model, v.initial_pose, dict(v.initial_positions), points, height)
