@@ -311,7 +311,8 @@ def _yaml(value: Any) -> str:
         return f'"{value}"'
     if isinstance(value, tuple | list):
         return f"[{', '.join(_yaml(item) for item in value)}]"
-    return repr(value)
+    digits, e, exponent = repr(value).partition("e")
+    return digits + ".0" * (bool(e) and "." not in digits) + e + exponent  # YAML 1.1 reads 1e-06 as text
 
 
 def config_text(name: str) -> str:

@@ -1,0 +1,189 @@
+"""Feed-forward torques: their parts, the share of every foot, references, and what reaches the motors."""
+
+import numpy as np
+import pytest
+import quadrupeds
+from quadrupeds import MINI_CHEETAH
+
+import robot_dynamics as rd
+from robot_dynamics.control.feeder import Feeder
+from robot_dynamics.control.feedforward import Feedforward
+from robot_dynamics.control.guard import EffortLimiter
+from robot_dynamics.control.limbs import configuration, find_legs, find_stance
+from robot_dynamics.control.reference import StreamedReference, Trajectory
+from robot_dynamics.control.stance import FootForces, solve_program
+from robot_dynamics.control.state import MeasuredState, StanceFlags
+from robot_dynamics.errors import ShapeError, UnknownNameError
+
+ALL = np.ones(4, dtype=bool)
+
+
+@pytest.fixture(scope="module")
+def model() -> rd.Model:
+    return quadrupeds.model("mini_cheetah")
+
+
+@pytest.fixture(scope="module")
+def fixed() -> rd.Model:
+    return rd.load_urdf(MINI_CHEETAH)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_parts_add_up_to_the_inverse_dynamics(fixed, seed):
+    rng = np.random.default_rng(seed)
+    q, qd, qdd = rd.random_configuration(fixed, rng), *rng.normal(size=(2, fixed.nv))
+    whole = Feedforward(fixed, "inverse_dynamics").parts(q, qd, qdd, ALL)
+    assert whole.total == pytest.approx(rd.inverse_dynamics(fixed, q, qd, qdd))
+    assert whole.gravity == pytest.approx(rd.gravity_forces(fixed, q))
+    bias = Feedforward(fixed, "bias").parts(q, qd, qdd, ALL)
+    assert bias.total == pytest.approx(rd.bias_forces(fixed, q, qd))
+    assert Feedforward(fixed, "gravity").parts(q, qd, qdd, ALL).total == pytest.approx(whole.gravity)
+
+
+def stance_of(model: rd.Model) -> tuple[np.ndarray, rd.Points]:
+    legs = find_legs(model)
+    return configuration(find_stance(legs).joints), legs.feet
+
+
+@pytest.mark.parametrize("name", quadrupeds.NAMES)
+@pytest.mark.parametrize("stance", [ALL, np.array([True, False, False, True]), np.array([True, True, True, False])])
+def test_the_feet_carry_the_robot(name, stance):
+    pytest.importorskip("daqp")
+    model = quadrupeds.model(name)
+    q, feet = stance_of(model)
+    zero = np.zeros(model.nv)
+    ff = Feedforward(model, "stance", feet, friction=0.6)
+    parts = ff.parts(q, zero, zero, stance)
+    assert parts.forces[:, 2].sum() == pytest.approx(9.81 * model.mass, rel=0.02)
+    assert not parts.forces[~stance].any()
+    assert (np.linalg.norm(parts.forces[:, :2], axis=1) <= 0.6 * parts.forces[:, 2] + 1e-9).all()
+    J = rd.point_jacobian(model, feet, q)
+    joints = rd.gravity_forces(model, q)[6:] - np.einsum("kiv,ki->v", J, parts.forces)[6:]
+    assert parts.total == pytest.approx(joints)
+
+
+def test_four_feet_balance_the_base_exactly(model):
+    pytest.importorskip("daqp")
+    q, feet = stance_of(model)
+    ff = Feedforward(model, "stance", feet, friction=0.6)
+    tau = np.zeros(model.nv)
+    parts = ff.parts(q, tau, tau, ALL)
+    tau[6:] = parts.total
+    wrench = np.einsum("kiv,ki->v", rd.point_jacobian(model, feet, q), parts.forces)
+    assert rd.forward_dynamics(model, q, np.zeros(model.nv), tau + wrench) == pytest.approx(
+        np.zeros(model.nv), abs=0.05
+    )
+
+
+def test_forces_stay_in_the_cone_when_it_is_too_narrow_for_the_wrench():
+    pytest.importorskip("daqp")
+    J = np.zeros((4, 3, 6))
+    J[:, :, 3:] = np.eye(3)
+    shares = FootForces(4, 0.1)
+    forces = shares.solve(J, np.array([0, 0, 0, 100.0, 0, 50.0]), ALL)
+    assert (np.linalg.norm(forces[:, :2], axis=1) <= 0.1 * forces[:, 2] + 1e-9).all()
+    assert np.abs(shares.residual).max() > 1.0
+
+
+def test_no_standing_foot_pushes_nothing():
+    pytest.importorskip("daqp")
+    assert not FootForces(4, 0.5).solve(np.ones((4, 3, 6)), np.ones(6), ~ALL).any()
+
+
+def test_the_program_refuses_what_daqp_would_read_out_of_bounds():
+    pytest.importorskip("daqp")
+    H, f, A, b = np.eye(3), np.zeros(3), np.ones((2, 3)), np.zeros(2)
+    with pytest.raises(ShapeError):
+        solve_program(H, f, A[:, :2], b)
+    with pytest.raises(ShapeError):
+        solve_program(H, f[:2], A, b)
+    assert solve_program(H, f * np.nan, A, b) == (None, -99)
+    infeasible = np.array([[1.0, 0, 0], [-1.0, 0, 0]])
+    assert solve_program(H, f, infeasible, np.array([-1.0, -1.0]))[0] is None
+
+
+TIMES = np.array([0.0, 1.0, 3.0])
+PLACES = np.array([[0.0], [1.0], [-1.0]])
+
+
+def test_a_trajectory_of_positions_is_linear_and_stands_still_outside():
+    path = Trajectory(("a", "b"), ("b",), TIMES, PLACES, None, None, np.array([7.0, 8.0]))
+    assert [x.tolist() for x in path.at(0.5)] == [[7.0, 0.5], [0.0, 1.0], [0.0, 0.0]]
+    assert [x.tolist() for x in path.at(2.0)] == [[7.0, 0.0], [0.0, -1.0], [0.0, 0.0]]
+    assert path.at(-1.0)[0].tolist() == [7.0, 0.0]
+    assert [x.tolist() for x in path.at(9.0)] == [[7.0, -1.0], [0.0, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("quintic", [False, True])
+def test_a_spline_meets_its_points_and_is_the_integral_of_its_rates(quintic):
+    rates, h = np.array([[0.0], [0.5], [0.0]]), 1e-5
+    path = Trajectory(("a",), ("a",), TIMES, PLACES, rates, np.zeros((3, 1)) if quintic else None, np.zeros(1))
+    q, qd, qdd = path.at(1.0)
+    assert (q[0], qd[0]) == pytest.approx((1.0, 0.5))
+    if quintic:
+        assert qdd[0] == pytest.approx(0.0)
+    for t in (0.3, 1.7, 2.9):
+        before, now, after = (np.array(path.at(t + d)) for d in (-h, 0.0, h))
+        assert (after[:2] - before[:2]) / (2 * h) == pytest.approx(now[1:], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("names", "times", "q", "error"),
+    [
+        (("x",), TIMES, PLACES, UnknownNameError),
+        (("a",), TIMES[:2], PLACES, ShapeError),
+        (("a",), TIMES[::-1], PLACES, ShapeError),
+        (("a",), TIMES, PLACES * np.nan, ShapeError),
+        (("a",), np.zeros(0), np.zeros((0, 1)), ShapeError),
+        (("a", "a"), TIMES, np.tile(PLACES, 2), ShapeError),
+    ],
+)
+def test_a_bad_trajectory_is_refused(names, times, q, error):
+    with pytest.raises(error):
+        Trajectory(("a", "b"), names, times, q, None, None, np.zeros(2))
+
+
+def test_a_streamed_reference_accelerates_by_its_change_of_velocity():
+    reference = StreamedReference(2, 0.1)
+    where = np.array([1])
+    reference.set_velocity(where, np.array([1.0]), 5.0)
+    assert not reference.acceleration(5.0).any()
+    reference.set_velocity(where, np.array([1.2]), 5.05)
+    assert reference.acceleration(5.05) == pytest.approx([0.0, 4.0])
+    assert not reference.acceleration(5.2).any()
+    reference.set_velocity(where, np.array([9.0]), 6.0)
+    assert not reference.acceleration(6.0).any()
+
+
+def feeder(model: rd.Model, **options) -> Feeder:
+    limiter = EffortLimiter(model.effort_limit, **options)
+    limiter.enable(True)
+    return Feeder(
+        model, Feedforward(model, "inverse_dynamics"), MeasuredState(model, 0.1), StanceFlags((), 5.0, 0.1), limiter
+    )
+
+
+def test_the_feeder_follows_a_trajectory_and_ramps_its_gain(fixed):
+    feed, n = feeder(fixed, ramp_time=1.0), fixed.nv
+    joints = fixed.joint_names
+    feed.trajectory = Trajectory(
+        joints, joints, np.array([0.0, 2.0]), np.zeros((2, n)), np.zeros((2, n)), np.ones((2, n)), np.zeros(n)
+    )
+    feed.state.set_joints(joints, np.full(n, 0.1), np.zeros(n), np.zeros(0), 1.0, 1.0)
+    feed.begun = 0.0
+    assert not feed.efforts(1.0)[1].any()
+    parts, out = feed.efforts(1.1)
+    acceleration = feed.trajectory.at(1.1)[2]
+    wanted = rd.inverse_dynamics(fixed, np.full(n, 0.1), np.zeros(n), acceleration)
+    assert parts.total == pytest.approx(wanted)
+    assert out == pytest.approx(0.1 * wanted)
+
+
+def test_a_silent_state_is_noticed(model):
+    feed, n = feeder(model), len(model.joint_names)
+    assert feed.timed_out(1.0)
+    feed.state.set_joints(model.joint_names, np.zeros(n), np.zeros(n), np.zeros(n), 1.0, 1.0)
+    assert not feed.timed_out(1.05)
+    feed.state.set_base(np.array([0, 0, 0, 0, 0, 0, 1.0]), np.zeros(6), 1.0, 1.0)
+    feed.state.set_joints(model.joint_names, np.zeros(n), np.zeros(n), np.zeros(n), 1.2, 1.2)
+    assert feed.timed_out(1.2)

@@ -1,0 +1,151 @@
+"""What a guard lets through, what it refuses and counts, and what a limiter lets out."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.control import guard
+from robot_dynamics.control.guard import EffortLimiter, InputGuard
+from robot_dynamics.errors import ParameterError, ShapeError
+
+JOINTS = ("a", "b", "c")
+GOOD = np.array([1.0, 2.0, 3.0])
+
+
+@pytest.fixture
+def inputs() -> InputGuard:
+    return InputGuard(JOINTS, max_age=0.1)
+
+
+def test_joints_are_matched_by_name(inputs):
+    where = inputs.accept_named(["c", "a"], (np.array([3.0, 1.0]),), 5.0, 5.0)
+    values = np.zeros(3)
+    values[where] = [3.0, 1.0]
+    assert values.tolist() == [1.0, 0.0, 3.0]
+    assert inputs.accepted == 1
+
+
+def test_a_quantity_may_be_left_out(inputs):
+    assert inputs.accept_named(JOINTS, (GOOD, np.zeros(0)), 5.0, 5.0) is not None
+
+
+@pytest.mark.parametrize(
+    ("names", "column", "stamp", "cause"),
+    [
+        (("a", "b", "x"), GOOD, 5.0, guard.UNKNOWN),
+        (("a", "b", "b"), GOOD, 5.0, guard.DUPLICATE),
+        ((), np.zeros(0), 5.0, guard.LENGTH),
+        (JOINTS, GOOD[:2], 5.0, guard.LENGTH),
+        (JOINTS, np.array([1.0, np.nan, 3.0]), 5.0, guard.NOT_FINITE),
+        (JOINTS, np.array([1.0, np.inf, 3.0]), 5.0, guard.NOT_FINITE),
+        (JOINTS, GOOD, 4.8, guard.STALE),
+        (JOINTS, GOOD, 5.2, guard.FUTURE),
+    ],
+)
+def test_a_fault_is_refused_and_counted_by_its_cause(inputs, names, column, stamp, cause):
+    assert inputs.accept_named(names, (column,), stamp, 5.0) is None
+    assert dict(inputs.counts) == {cause: 1}
+    assert inputs.problem.startswith("refused: ")
+    assert inputs.receipt is None
+    assert inputs.stale(5.0)
+
+
+def test_an_unknown_joint_is_answered_with_the_valid_names(inputs):
+    inputs.accept_named(("x",), (GOOD[:1],), 0.0, 5.0)
+    assert "'x'" in inputs.problem
+    assert "a, b, c" in inputs.problem
+
+
+def test_an_older_stamp_after_a_newer_one_is_refused(inputs):
+    inputs.accept_named(JOINTS, (GOOD,), 5.0, 5.0)
+    assert inputs.accept_named(JOINTS, (GOOD,), 4.99, 5.01) is None
+    assert inputs.counts[guard.OLDER] == 1
+
+
+def test_the_age_is_that_of_the_stamp_or_of_the_receipt(inputs):
+    inputs.accept_named(JOINTS, (GOOD,), 4.95, 5.0)
+    assert inputs.age(5.0) == pytest.approx(0.05)
+    inputs.accept_ordered(GOOD, 5.1)
+    assert inputs.age(5.15) == pytest.approx(0.05)
+    assert not inputs.stale(5.19)
+    assert inputs.stale(5.21)
+
+
+def test_a_clock_that_jumps_back_makes_the_past_worthless(inputs):
+    inputs.accept_named(JOINTS, (GOOD,), 5.0, 5.0)
+    assert inputs.accept_named(JOINTS, (GOOD,), 1.0, 1.0) is not None
+    assert dict(inputs.counts) == {guard.CLOCK: 1}
+    assert inputs.age(1.0) == 0.0
+
+
+def test_no_timeout_means_any_age(inputs):
+    inputs.max_age = 0.0
+    assert inputs.stale(5.0)
+    assert inputs.accept_named(JOINTS, (GOOD,), 1.0, 5.0) is not None
+    assert not inputs.stale(1e6)
+
+
+def test_a_stream_without_names_needs_every_value(inputs):
+    assert not inputs.accept_ordered(np.zeros(0), 1.0)
+    assert not inputs.accept_ordered(GOOD[:2], 1.0)
+    assert inputs.counts[guard.LENGTH] == 2
+
+
+def enabled(**options) -> EffortLimiter:
+    limiter = EffortLimiter([10.0, 10.0, np.inf], **options)
+    limiter.enable(True)
+    return limiter
+
+
+def test_efforts_are_clamped_to_the_limit_and_unknown_limits_are_none():
+    limiter = enabled()
+    assert limiter.apply(np.array([-20.0, 5.0, 1e4]), 0.001).tolist() == [-10.0, 5.0, 1e4]
+    assert limiter.clamped == 1
+
+
+def test_the_gain_ramps_from_zero_to_one():
+    limiter = enabled(ramp_time=1.0)
+    gains = [limiter.apply(np.ones(3), 0.25)[0] for _ in range(5)]
+    assert gains == [0.25, 0.5, 0.75, 1.0, 1.0]
+
+
+def test_efforts_change_no_faster_than_the_rate():
+    limiter = enabled(rate=100.0)
+    out = [limiter.apply(np.full(3, 8.0), 0.01)[0] for _ in range(10)]
+    assert np.diff([0.0, *out]).max() <= 1.0 + 1e-12
+    assert out[-1] == 8.0
+
+
+def test_nothing_goes_out_before_enabling():
+    assert not EffortLimiter([10.0]).apply(np.ones(1), 0.1).any()
+
+
+def test_the_emergency_stop_latches():
+    limiter = enabled()
+    limiter.stop(True)
+    limiter.enable(True)
+    assert not limiter.apply(np.ones(3), 0.1).any()
+    limiter.stop(False)
+    assert limiter.apply(np.ones(3), 0.1).any()
+
+
+def test_an_effort_that_drives_beyond_the_velocity_limit_fades_and_a_braking_one_does_not():
+    limiter = enabled(velocity_limit=[10.0, 10.0, 10.0], velocity_taper=0.8)
+    tau, q = np.array([4.0, 4.0, -4.0]), np.zeros(3)
+    assert limiter.apply(tau, 0.1, q, np.array([5.0, 9.0, 12.0])).tolist() == pytest.approx([4.0, 2.0, -4.0])
+    assert limiter.apply(tau, 0.1, q, np.array([12.0, 0.0, -12.0])).tolist() == pytest.approx([0.0, 4.0, 0.0])
+
+
+def test_an_effort_into_a_stop_fades_and_one_away_from_it_does_not():
+    limiter = enabled(lower=[-1.0] * 3, upper=[1.0] * 3, position_taper=0.2)
+    q = np.array([0.9, 0.9, -1.1])
+    assert limiter.apply(np.array([4.0, -4.0, -4.0]), 0.1, q, np.zeros(3)).tolist() == pytest.approx([2.0, -4.0, 0.0])
+
+
+def test_efforts_that_are_not_finite_never_leave():
+    with pytest.raises(ShapeError):
+        enabled().apply(np.array([1.0, np.nan, 0.0]), 0.1)
+
+
+def test_a_negative_limit_is_refused():
+    with pytest.raises(ParameterError):
+        EffortLimiter([-1.0])

@@ -1,0 +1,138 @@
+"""The measured state, stance flags, and the monitor's figures."""
+
+import numpy as np
+import pytest
+import quadrupeds
+
+import robot_dynamics as rd
+from robot_dynamics.contact.points import contact_points
+from robot_dynamics.control.contacts import ContactForces
+from robot_dynamics.control.imu import ImuMount
+from robot_dynamics.control.monitor import Residual, consistency, inertia
+from robot_dynamics.control.state import MeasuredState, StanceFlags
+from robot_dynamics.errors import ParameterError
+
+LEVEL = np.array([0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0])
+NONE = np.zeros(0)
+
+
+@pytest.fixture
+def model() -> rd.Model:
+    return quadrupeds.model("mini_cheetah")
+
+
+@pytest.fixture
+def state(model) -> MeasuredState:
+    return MeasuredState(model, 0.1)
+
+
+def test_permuted_joints_end_up_where_they_belong(model, state):
+    values = np.arange(12.0)
+    order = np.random.default_rng(0).permutation(12)
+    names = [model.joint_names[i] for i in order]
+    assert state.set_joints(names, values[order], 2 * values[order], 3 * values[order], 1.0, 1.0)
+    assert state.q[7:].tolist() == values.tolist()
+    assert state.qd[6:].tolist() == (2 * values).tolist()
+    assert state.effort.tolist() == (3 * values).tolist()
+
+
+def test_missing_interfaces_count_as_zero_but_positions_must_be_known(model, state):
+    q, nan = np.ones(12), np.full(12, np.nan)
+    assert state.set_joints(model.joint_names, q, nan, nan, 1.0, 1.0)
+    assert not state.qd.any()
+    assert not state.has_effort
+    assert not state.set_joints(model.joint_names, nan, q, q, 1.0, 1.0)
+    assert not state.set_joints(model.joint_names, NONE, q, q, 1.0, 1.0)
+    assert state.q[7:].tolist() == q.tolist()
+
+
+def test_the_base_is_taken_with_a_unit_quaternion_or_refused(state):
+    assert not state.has_base
+    assert state.set_base(LEVEL * 1.1, np.arange(6.0), 1.0, 1.0)
+    assert state.q[3:7].tolist() == [0, 0, 0, 1]
+    assert state.qd[:6].tolist() == list(range(6))
+    assert not state.set_base(LEVEL * 0.0, np.zeros(6), 1.0, 1.0)
+    assert not state.set_base(LEVEL, np.full(6, np.inf), 1.0, 1.0)
+    assert state.counts() == {"refused odom: not finite": 2}
+
+
+def test_stance_switches_with_hysteresis_and_is_assumed_when_unknown():
+    flags = StanceFlags(("a", "b"), 10.0, 0.1)
+    assert flags.at(1.0).all()
+
+    def standing(force: float, now: float) -> list[bool]:
+        flags.set_forces(["a", "trunk", "b"], np.array([[0, 0, force], [0, 0, 99.0], [0, 0, 20.0]]), now)
+        return flags.at(now).tolist()
+
+    assert standing(4.0, 1.0) == [False, True]
+    assert standing(8.0, 1.1) == [False, True]
+    assert standing(12.0, 1.2) == [True, True]
+    assert standing(8.0, 1.3) == [True, True]
+    assert standing(4.0, 1.4) == [False, True]
+    flags.set_forces(["a"], np.full((1, 3), np.nan), 1.45)
+    assert flags.at(1.45).tolist() == [False, True]
+    assert flags.at(2.0).all()
+
+
+def test_the_reflected_inertia_is_what_a_motor_feels(model):
+    q = rd.random_configuration(model, np.random.default_rng(1))
+    figures = inertia(model, q)
+    tau = np.zeros(model.nv)
+    tau[8] = 1.0
+    free = rd.forward_dynamics(model, q, np.zeros(model.nv), tau + rd.gravity_forces(model, q))
+    assert figures.reflected[2] == pytest.approx(1.0 / free[8])
+    assert figures.condition == pytest.approx(figures.eigenvalues[-1] / figures.eigenvalues[0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_both_algorithms_are_one_model(model, seed):
+    rng = np.random.default_rng(seed)
+    q, qd, tau = rd.random_configuration(model, rng), rng.normal(size=model.nv), rng.normal(size=12)
+    assert consistency(model, q, qd, tau) < 1e-9
+
+
+def test_a_perfect_robot_leaves_no_residual_and_friction_is_recognised(model):
+    fixed = rd.load_urdf(quadrupeds.MINI_CHEETAH)
+    residual, h = Residual(fixed, 1000), 1e-3
+    q, qd = np.zeros(12), np.zeros(12)
+    zero = np.zeros(12)
+    for step in range(1500):
+        t = step * h
+        qdd = np.cos(3.0 * t) * np.linspace(1.0, 5.0, 12)
+        mid = qd + 0.5 * h * qdd
+        tau = rd.inverse_dynamics(fixed, q, mid, qdd) + 0.3 * mid + 0.2 * np.tanh(mid / 0.05)
+        residual.update(t, q, qd, tau, zero)
+        q, qd = q + h * mid, qd + h * qdd
+    viscous, coulomb = residual.friction()
+    assert viscous == pytest.approx(np.full(12, 0.3), abs=0.03)
+    assert coulomb == pytest.approx(np.full(12, 0.2), abs=0.03)
+    assert residual.update(9.0, q, qd, zero, zero) is None
+
+
+def test_contact_forces_become_generalised_forces(model):
+    forces = ContactForces(model)
+    q = rd.random_configuration(model, np.random.default_rng(2))
+    feet = contact_points(model)
+    f = np.random.default_rng(3).normal(size=(len(feet), 3))
+    where = rd.point_position(model, feet, q)
+    forces.set_forces(list(feet.link), where, f)
+    expected = np.einsum("kiv,ki->v", rd.point_jacobian(model, feet, q), f)
+    assert forces.generalised(q) == pytest.approx(expected)
+    forces.set_forces(["nobody"], np.zeros((1, 3)), np.ones((1, 3)))
+    assert not forces.generalised(q).any()
+
+
+def test_an_imu_reads_gravity_at_rest_and_nothing_in_free_fall(model):
+    mount = ImuMount(model)
+    q = rd.neutral(model)
+    attitude, omega, force = mount.measure(q, np.zeros(18), np.zeros(18))
+    assert attitude == pytest.approx([0, 0, 0, 1])
+    assert force == pytest.approx([0, 0, 9.81])
+    qdd = rd.forward_dynamics(model, q, np.zeros(18), np.zeros(18))
+    assert mount.measure(q, np.zeros(18), qdd)[2] == pytest.approx(np.zeros(3), abs=1e-12)
+    assert not omega.any()
+
+
+def test_an_imu_must_not_move_against_the_base(model):
+    with pytest.raises(ParameterError, match="must be fixed to the root link"):
+        ImuMount(model, model.link_names[-1])

@@ -1,0 +1,72 @@
+"""Parameters are declared once; checks, help and YAML files follow from the declarations."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import yaml
+
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.ros.parameters import NODES, PlantParameters, checked, config_text, help_text, range_text
+
+CONFIG = Path(__file__).parent.parent / "config"
+
+
+@pytest.mark.parametrize("name", [*NODES, "mini_cheetah"])
+def test_the_files_in_config_are_the_declarations(name):
+    assert (CONFIG / f"{name}.yaml").read_text() == config_text(name), (
+        "run python -m robot_dynamics.ros.parameters config"
+    )
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_a_file_in_config_gives_the_defaults(name):
+    given = yaml.safe_load(config_text(name))["/**"]["ros__parameters"]
+    assert checked(NODES[name], given) == NODES[name]()
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_help_names_every_parameter_with_its_sentence(name):
+    text = help_text(NODES[name], name)
+    for f in dataclasses.fields(NODES[name]):
+        assert f.name in text
+        assert f.metadata["sentence"] in text
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_every_default_is_a_valid_value(name):
+    defaults = {f.name: getattr(NODES[name](), f.name) for f in dataclasses.fields(NODES[name])}
+    assert checked(NODES[name], defaults) == NODES[name]()
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"timestep": 1.0}, r"parameter 'timestep' must lie in 1e-05 .. 0.02 s, got 1"),
+        ({"timestep": float("nan")}, "parameter 'timestep' must lie in"),
+        ({"timestep": "fast"}, "parameter 'timestep' must be of type float, got 'fast'"),
+        ({"lockstep": 1}, "parameter 'lockstep' must be of type bool"),
+        ({"contact_model": "jelly"}, "must be one of spring_damper, impulse, got 'jelly'"),
+        ({"kp": [1.0, -1.0]}, r"parameter 'kp' must lie in >= 0 N m/rad, got -1"),
+        ({"armature": {"knee": -1.0}}, "parameter 'armature.knee' must lie in"),
+        ({"time_step": 1e-3}, "there is no parameter 'time_step'; valid names: armature, "),
+    ],
+)
+def test_a_bad_value_is_refused_with_name_range_and_value(given, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        checked(PlantParameters, given)
+
+
+def test_integers_and_single_values_are_taken_where_floats_and_lists_are_meant():
+    v = checked(PlantParameters, {"real_time_factor": 2, "kp": 100, "armature": {"knee": 1}})
+    assert v.real_time_factor == 2.0
+    assert v.kp == (100.0,)
+    assert v.armature == {"knee": 1.0}
+
+
+def test_ranges_read_well():
+    ranges = {f.name: range_text(f) for f in dataclasses.fields(PlantParameters)}
+    assert ranges["real_time_factor"] == "0 .. 100"
+    assert ranges["stiffness"] == ">= 0 N/m^1.5"
+    assert ranges["ground_height"] == "m"
+    assert ranges["timeout_action"] == "hold | zero | damp | pause"
