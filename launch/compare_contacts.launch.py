@@ -34,4 +34,9 @@ def one_robot(namespace, law):
 def start_one(context):
     time = {"use_sim_time": switched(context, "use_sim_time")}
     overrides = {"trot": switched(context, "trot"), "feet": listed(context, "feet"), **time}
-    return [plant(context), node(context, "controller", overrides), node(context, "monitor", time), *view(context)]
+    return [
+        plant(context),
+        node(context, "controller", overrides, loop=False),
+        node(context, "monitor", time, loop=False),
+        *view(context),
+    ]

@@ -19,4 +19,7 @@ def start(context):
     time = {"use_sim_time": switched(context, "use_sim_time")}
     overrides = {"feet": listed(context, "feet"), "dry_run": switched(context, "dry_run"), **time}
     commands = [("effort_controller/commands", f"{given(context, 'controller')}/commands")]
-    return [node(context, "feedforward", overrides, remappings=commands), node(context, "monitor", time)]
+    return [
+        node(context, "feedforward", overrides, loop=False, remappings=commands),
+        node(context, "monitor", time, loop=False),
+    ]

@@ -15,9 +15,9 @@ def start(context):
     time = {"use_sim_time": switched(context, "use_sim_time")}
     feet = {"feet": listed(context, "feet")}
     return [
-        plant(context),
-        node(context, "controller", {"trot": switched(context, "trot"), "weight": False, **feet, **time}),
-        node(context, "feedforward", {"dry_run": False, **feet, **time}),
-        node(context, "monitor", time),
+        plant(context, loop=True),
+        node(context, "controller", {"trot": switched(context, "trot"), **feet, **time}, loop=True),
+        node(context, "feedforward", {**feet, **time}, loop=True),
+        node(context, "monitor", time, loop=True),
         *view(context),
     ]

@@ -4,6 +4,17 @@ from pathlib import Path
 
 from robot_dynamics.errors import RobotDynamicsError
 
+LOOP = "simulated_loop"
+"""Parameter file of the nodes when plant, controller and feedforward run together."""
+
+
+def parameter_files(node: str, urdf: Path | None, loop: bool = False) -> list[Path]:
+    """Parameter files of a node in the order they are read: its own, the robot's if there is one, the loop's."""
+    config = share_folder() / "config"
+    of_robot = config / f"{'' if urdf is None else urdf.stem}.yaml"
+    of_loop = config / f"{LOOP}.yaml"
+    return [config / f"{node}.yaml", *([of_robot] if of_robot.is_file() else []), *([of_loop] if loop else [])]
+
 
 def share_folder() -> Path:
     """Folder with `config`, `launch`, `rviz` and `urdf`: the source tree, or share/robot_dynamics of the prefix.

@@ -28,18 +28,18 @@ from robot_dynamics.control.limbs import Legs
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.recording import Recording
 from robot_dynamics.ros import convert
-from robot_dynamics.share import share_folder
+from robot_dynamics.share import parameter_files
 
 Progress = Callable[[str, float], None]
 """Called with what is going on and the fraction done."""
 
-SETTINGS: Mapping[str, Mapping[str, Any]] = {
-    "plant": {},
-    "feedforward": {"dry_run": False},
-    "monitor": {},
-    "controller": {"weight": False},
+AWAITED: Mapping[str, str] = {
+    "plant": "joint_states",
+    "feedforward": "feedforward/torque/total",
+    "monitor": "",
+    "controller": "joint_commands",
 }
-"""Nodes in the order they start, and what differs from their files in config/: the feed-forward carries the weight."""
+"""Nodes in the order they start, and what each publishes before the next one starts."""
 
 TOPICS: Mapping[str, type] = {
     "joint_states": JointState,
@@ -72,14 +72,10 @@ class Processes:
         self.running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str) -> None:
-        """Start one node with its file in config/, the robot's if there is one, and its settings above."""
-        config = share_folder() / "config"
-        files = [config / f"{name}.yaml", config / f"{self.urdf.stem}.yaml"]
-        values = {"urdf_file": str(self.urdf), **SETTINGS[name]}
-        arguments = ["--ros-args", *(word for file in files if file.exists() for word in ("--params-file", str(file)))]
-        for key, value in values.items():
-            arguments += ["-p", f"{key}:={json.dumps(value)}"]
-        command = [sys.executable, "-m", f"robot_dynamics.ros.{name}", *arguments]
+        """Start one node with its files in config/."""
+        files = [text for path in parameter_files(name, self.urdf, loop=True) for text in ("--params-file", str(path))]
+        robot = f"urdf_file:={json.dumps(str(self.urdf))}"
+        command = [sys.executable, "-m", f"robot_dynamics.ros.{name}", "--ros-args", *files, "-p", robot]
         with open(self.output(name), "wb") as output:
             self.running[name] = subprocess.Popen(
                 command,
@@ -208,12 +204,11 @@ def own_domain() -> int:
 
 def start(processes: Processes, recorder: Recorder, progress: Progress) -> float:
     """Start the nodes, each once the one it needs publishes; returns the stamp of the first command [s]."""
-    awaited = {"plant": "joint_states", "feedforward": "feedforward/torque/total", "controller": "joint_commands"}
-    for name in SETTINGS:
+    for name, topic in AWAITED.items():
         progress(f"starting {name}", 0.0)
         processes.start(name)
-        if name in awaited:
-            await_message(processes, recorder, name, awaited[name])
+        if topic:
+            await_message(processes, recorder, name, topic)
     first: JointState = recorder.decode("joint_commands", 0)
     return convert.seconds_from_stamp(first.header.stamp)
 

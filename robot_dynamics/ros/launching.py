@@ -14,7 +14,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.share import share_folder
+from robot_dynamics.share import parameter_files, share_folder
 
 SHARE = share_folder()
 SWITCH = ["true", "false"]
@@ -137,14 +137,12 @@ def description(context: LaunchContext, path: Path) -> str:
         raise RobotDynamicsError(f"xacro cannot process '{path}': {error}") from error
 
 
-def node(context: LaunchContext, name: str, overrides: Mapping[str, Any], **options: Any) -> Node:
-    """One node of this package: its file in config/, the robot's, `params_file`, the `overrides` that are not None.
+def node(context: LaunchContext, name: str, overrides: Mapping[str, Any], *, loop: bool, **options: Any) -> Node:
+    """One node of this package: its files in config/, then `params_file`, then the `overrides` that are not None.
 
-    The launch ends when the node does.
+    `loop` says whether plant, controller and feedforward run together. The launch ends when the node does.
     """
-    path = urdf_path(context)
-    own = [SHARE / "config" / f"{stem}.yaml" for stem in (name, path.stem if path else "")]
-    files = [*(str(file) for file in own if file.exists()), given(context, "params_file")]
+    files = [*map(str, parameter_files(name, urdf_path(context), loop)), given(context, "params_file")]
     joints = {"joints": listed(context, "joints")}
     values = {key: value for key, value in {**robot(context), **joints, **overrides}.items() if value is not None}
     return Node(
@@ -166,7 +164,7 @@ def listed(context: LaunchContext, name: str) -> list[str] | None:
     return words or None
 
 
-def plant(context: LaunchContext, **options: Any) -> Node:
+def plant(context: LaunchContext, *, loop: bool = False) -> Node:
     """Start the simulated robot; it makes /clock, so it follows none."""
     overrides = {
         "contact_model": given(context, "contact_model") or None,
@@ -174,7 +172,7 @@ def plant(context: LaunchContext, **options: Any) -> Node:
         "start_paused": switched(context, "paused"),
         "clearance": number(context, "clearance"),
     }
-    return node(context, "plant", overrides, **options)
+    return node(context, "plant", overrides, loop=loop)
 
 
 def view(context: LaunchContext) -> list[Action]:
