@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import rclpy
 from nav_msgs.msg import Odometry
+from rclpy.client import Client
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -65,17 +66,18 @@ POLL = 0.005
 class Processes:
     """Nodes of this package as operating-system processes; all of them have ended when the `with` block is left."""
 
-    def __init__(self, urdf: Path, environment: Mapping[str, str], folder: Path):
-        """Start nothing yet; output goes to files in `folder`."""
-        self.urdf, self.folder = urdf, folder
+    def __init__(self, urdf: Path, overrides: Mapping[str, Any], environment: Mapping[str, str], folder: Path):
+        """Start nothing yet; `overrides` are parameters of the plant, output goes to files in `folder`."""
+        self.urdf, self.overrides, self.folder = urdf, overrides, folder
         self.environment = {**os.environ, **environment, "ROS_LOG_DIR": str(folder), "RCUTILS_COLORIZED_OUTPUT": "0"}
         self.running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str) -> None:
         """Start one node with its files in config/."""
         files = [text for path in parameter_files(name, self.urdf, loop=True) for text in ("--params-file", str(path))]
-        robot = f"urdf_file:={json.dumps(str(self.urdf))}"
-        command = [sys.executable, "-m", f"robot_dynamics.ros.{name}", "--ros-args", *files, "-p", robot]
+        values = {"urdf_file": str(self.urdf), **(self.overrides if name == "plant" else {})}
+        given = [text for key, value in values.items() for text in ("-p", f"{key}:={json.dumps(value)}")]
+        command = [sys.executable, "-m", f"robot_dynamics.ros.{name}", "--ros-args", *files, *given]
         with open(self.output(name), "wb") as output:
             self.running[name] = subprocess.Popen(
                 command,
@@ -170,7 +172,7 @@ class Recorder:
         return numbers[-1] - numbers[0] + 1 - len(numbers)
 
 
-def run_loop(urdf: Path, legs: Legs, duration: float, progress: Progress) -> Recording:
+def run_loop(urdf: Path, legs: Legs, duration: float, real_time_factor: float, progress: Progress) -> Recording:
     """Stand up, stand, trot; `duration` in simulated seconds from the first command.
 
     Raises
@@ -180,16 +182,23 @@ def run_loop(urdf: Path, legs: Legs, duration: float, progress: Progress) -> Rec
     """
     environment = {"ROS_DOMAIN_ID": str(own_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     os.environ.update(environment)
+    overrides = {"real_time_factor": real_time_factor}
+    timeout = duration / (SLOWEST * real_time_factor)
     context = Context()
     rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
     try:
-        recorder = Recorder(Node("demo", context=context))
-        with tempfile.TemporaryDirectory() as folder, Processes(urdf, environment, Path(folder)) as processes:
+        recorder, caller = Recorder(Node("demo_recorder", context=context)), Node("demo", context=context)
+        gait = caller.create_client(SetBool, "controller/gait")
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Processes(urdf, overrides, environment, Path(folder)) as processes,
+        ):
             begin = start(processes, recorder, progress)
             trot_at, end = begin + STAND * duration, begin + duration
-            timeout = duration / SLOWEST
             watch(processes, recorder, trot_at, timeout, lambda t: progress("standing", (t - begin) / duration))
-            request_trot(context)
+            request_trot(caller, gait)
+            recorder.take()
+            trot_at = recorder.newest("joint_states")
             watch(processes, recorder, end, timeout, lambda t: progress("trotting", (t - begin) / duration))
             progress("reading", 1.0)
         return recording(recorder, legs, begin, trot_at, end)
@@ -240,16 +249,14 @@ def watch(
         recorder.take()
 
 
-def request_trot(context: Context) -> None:
-    """Call the controller's service."""
-    executor = SingleThreadedExecutor(context=context)
-    helper = Node("demo_client", context=context)
-    client = helper.create_client(SetBool, "controller/gait")
-    executor.add_node(helper)
-    answer = client.call_async(SetBool.Request(data=True))
+def request_trot(caller: Node, gait: Client) -> None:
+    """Call the controller's service; `caller` must own no subscriptions, their messages would be taken here."""
+    executor = SingleThreadedExecutor(context=caller.context)
+    executor.add_node(caller)
+    answer = gait.call_async(SetBool.Request(data=True))
     executor.spin_until_future_complete(answer, timeout_sec=STOP_TIMEOUT)
     if not answer.done():
-        raise RobotDynamicsError("the controller did not answer the service 'controller/gait'")
+        raise RobotDynamicsError(f"the controller did not answer '{gait.srv_name}' within {STOP_TIMEOUT:.0f} s")
 
 
 def recording(recorder: Recorder, legs: Legs, begin: float, trot_at: float, end: float) -> Recording:
