@@ -1,11 +1,43 @@
 """Compile every kernel once and keep the machine code, so that no node compiles while a robot waits."""
 
-from collections.abc import Iterator
+import fcntl
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 
 import robot_dynamics as rd
+from robot_dynamics.kernels import jit
 from robot_dynamics.share import share_folder
+
+
+def warm_up_once(report: Callable[[str], None]) -> None:
+    """Warm up if this installation has not done so yet, telling `report` what is compiled.
+
+    Of several processes one compiles and the others wait: numba's files must not be written by two at once (numba
+    issue 4807).
+    """
+    if jit.CACHE_FOLDER is None or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        return
+    done = jit.CACHE_FOLDER / f"warm-{_installation()}"
+    if done.exists():
+        return
+    with open(jit.CACHE_FOLDER / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            for what in warm_up():
+                report(what)
+            done.touch()
+
+
+def _installation() -> str:
+    """What numba's files depend on besides the kernels: where these are, Python, numba."""
+    parts = (str(Path(jit.__file__).resolve()), sys.version, version("numba"))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def warm_up() -> Iterator[str]:
@@ -45,7 +77,5 @@ def warm_up() -> Iterator[str]:
     yield "contact inertia"
     rd.contact_inertia_inverse(model, feet, q)
     rd.test_force_response(model, feet, q)
-    for contact in (rd.SpringDamper(), rd.Impulse()):
-        yield f"plant, {type(contact).__name__}"
-        plant = rd.Plant(model, rd.PlantParams(contact=contact))
-        plant.step()
+    yield "plant"
+    rd.Plant(model).step()

@@ -58,14 +58,13 @@ def record(urdf: Path, duration: float, real_time_factor: float) -> Recording:
     from robot_dynamics import load_urdf
     from robot_dynamics.control.limbs import find_legs
     from robot_dynamics.ros.demo import run_loop
-    from robot_dynamics.warm_up import warm_up
+    from robot_dynamics.warm_up import warm_up_once
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the nodes end with us
     with Progress(transient=True) as bar:
         task = bar.add_task("reading the robot", total=1.0)
         legs = find_legs(load_urdf(urdf, floating_base=True))
-        for what in warm_up():
-            bar.update(task, description=f"compiling (first time only): {what}")
+        warm_up_once(lambda what: bar.update(task, description=f"compiling (first time only): {what}"))
 
         def progress(what: str, done: float) -> None:
             bar.update(task, description=what, completed=done)

@@ -3,7 +3,7 @@
 import argparse
 
 from robot_dynamics.kernels.jit import CACHE_FOLDER
-from robot_dynamics.warm_up import warm_up
+from robot_dynamics.warm_up import warm_up_once
 
 HELP = "compile all kernels and keep the machine code, so that nodes start fast"
 
@@ -14,7 +14,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compile, and say where the machine code is kept."""
-    for what in warm_up():
-        print(f"compiling {what}", flush=True)
+    warm_up_once(lambda what: print(f"compiling {what}", flush=True))
     print(f"machine code: {CACHE_FOLDER or 'no folder can be written, so every start compiles'}")
     return 0

@@ -14,6 +14,7 @@ from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from ..errors import RobotDynamicsError
+from ..warm_up import warm_up_once
 from .component import Component, RCLError
 from .parameters import help_text
 
@@ -37,6 +38,7 @@ def run(component: type[Component], name: str, argv: Sequence[str] | None = None
         with _ending_at_once():
             rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
             node = component(name)
+            warm_up_once(lambda what: node.get_logger().info(f"compiling {what} (first start only)"))
         _live(node)
     except RobotDynamicsError as problem:
         return _refused(name, problem)
