@@ -1,0 +1,164 @@
+"""Nodes as operating-system processes over DDS, and a node of our own to talk to them. Needs rclpy."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 200)
+os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+
+from robot_dynamics.plant import Plant
+from robot_dynamics.urdf import load_urdf
+
+URDF = Path(__file__).parent.parent / "urdf" / "mini_cheetah.urdf"
+PATIENCE = 60.0
+"""Wall time after which a test gives up [s]."""
+BEST_EFFORT = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+@cache
+def compile_kernels() -> None:
+    """Compile what takes long before several nodes would do so at once."""
+    Plant(load_urdf(URDF, floating_base=True)).step()
+
+
+class Process:
+    """One node of this package; its output is collected line by line."""
+
+    def __init__(self, name: str, *arguments: str, urdf: Path | str | None = URDF):
+        compile_kernels()
+        robot = [] if urdf is None else ["-p", f"urdf_file:={urdf}"]
+        command = [sys.executable, "-m", f"robot_dynamics.ros.{name}", "--ros-args", *robot, *arguments]
+        self.name, self.lines = name, []
+        self.popen = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1)
+        self._grown = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        for line in self.popen.stdout:
+            with self._grown:
+                self.lines.append(line.rstrip())
+                self._grown.notify_all()
+        with self._grown:
+            self.lines.append("<end>")
+            self._grown.notify_all()
+
+    def await_line(self, text: str) -> None:
+        """Wait until a line holds `text`."""
+        with self._grown:
+            found = self._grown.wait_for(lambda: any(text in x or x == "<end>" for x in self.lines), PATIENCE)
+        assert found, f"{self.name} did not say '{text}': {self.lines}"
+        assert any(text in x for x in self.lines), f"{self.name} ended: {self.lines}"
+
+    def end(self, number: int = signal.SIGINT) -> tuple[int, list[str]]:
+        """Send a signal, wait for the end; returns the exit code and what was printed after the signal."""
+        before = len(self.lines)
+        self.popen.send_signal(number)
+        return self.result(before)
+
+    def result(self, before: int = 0) -> tuple[int, list[str]]:
+        """Wait for the end by itself; returns the exit code and the lines from number `before` on."""
+        code = self.popen.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        return code, [line for line in self.lines[before:] if line != "<end>"]
+
+
+class Peer:
+    """Our own node: keeps what it hears, publishes, calls services, waits for events."""
+
+    def __init__(self, context: rclpy.Context):
+        self.node = rclpy.create_node(f"peer_{time.monotonic_ns()}", context=context)
+        self.executor = SingleThreadedExecutor(context=context)
+        self.executor.add_node(self.node)
+        self.heard: dict[str, list[Any]] = {}
+        self.publishers: dict[str, Any] = {}
+        self.statuses: dict[str, Any] = {}
+        self.node.create_subscription(DiagnosticArray, "/diagnostics", self._diagnosed, 50)
+
+    def _diagnosed(self, msg: DiagnosticArray) -> None:
+        for status in msg.status:
+            self.statuses[status.name.split(":")[0]] = status
+
+    def listen(self, kind: type, topic: str, qos: QoSProfile | int = BEST_EFFORT) -> list[Any]:
+        """Collect the messages of a topic."""
+        messages = self.heard.setdefault(topic, [])
+        self.node.create_subscription(kind, topic, messages.append, qos)
+        return messages
+
+    def until(self, condition: Callable[[], Any], what: str = "") -> Any:
+        """Spin until the condition holds; returns its value."""
+        end = time.monotonic() + PATIENCE
+        while not (value := condition()):
+            assert time.monotonic() < end, f"waited in vain for {what or condition}"
+            self.executor.spin_once(timeout_sec=0.1)
+        return value
+
+    def new(self, topic: str, count: int = 1) -> list[Any]:
+        """Wait for `count` messages that come from now on."""
+        messages = self.heard[topic]
+        before = len(messages)
+        self.until(lambda: len(messages) >= before + count, f"{count} new messages on {topic}")
+        return messages[before:]
+
+    def send(self, topic: str, msg: Any, qos: QoSProfile | int = 10) -> None:
+        """Publish; waits for a subscriber the first time."""
+        if topic not in self.publishers:
+            self.publishers[topic] = self.node.create_publisher(type(msg), topic, qos)
+            self.until(self.publishers[topic].get_subscription_count, f"a subscriber of {topic}")
+        self.publishers[topic].publish(msg)
+
+    def call(self, kind: type, name: str, **fields: Any) -> Any:
+        """Call a service."""
+        client = self.node.create_client(kind, name)
+        self.until(client.service_is_ready, f"service {name}")
+        future = client.call_async(kind.Request(**fields))
+        self.until(future.done, f"an answer of {name}")
+        self.node.destroy_client(client)
+        return future.result()
+
+    def status(self, name: str) -> dict[str, str]:
+        """Values of the last diagnostic of a node, with its level and message."""
+        status = self.statuses.get(name)
+        if status is None:
+            return {}
+        return {"level": str(status.level[0]), "message": status.message} | {v.key: v.value for v in status.values}
+
+
+@contextmanager
+def peer() -> Iterator[Peer]:
+    """Our own node in a context of its own."""
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    made = Peer(context)
+    try:
+        yield made
+    finally:
+        made.executor.shutdown()
+        made.node.destroy_node()
+        rclpy.try_shutdown(context=context)
+
+
+@contextmanager
+def running(*processes: Process) -> Iterator[None]:
+    """End the processes whatever happens."""
+    try:
+        yield
+    finally:
+        for process in processes:
+            if process.popen.poll() is None:
+                process.popen.kill()
+                process.popen.wait()

@@ -1,0 +1,102 @@
+"""How every node starts, says what is wrong, and ends."""
+
+import signal
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from ros_nodes import URDF, Process, peer, running
+from std_msgs.msg import String
+
+pytestmark = pytest.mark.ros
+NODES = ("plant", "feedforward", "monitor", "controller")
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_a_signal_ends_every_node_with_exit_code_0_and_without_a_word(number):
+    nodes = [Process(name) for name in NODES]
+    with running(*nodes):
+        for node in nodes:
+            node.await_line("ready")
+        assert [node.end(number) for node in nodes] == [(0, [])] * 4
+
+
+def test_a_node_that_waits_for_its_robot_ends_as_well():
+    node = Process("controller", "-p", "autostart:=false", urdf=None)
+    with running(node), peer() as us:
+        us.until(lambda: us.status("controller"), "a diagnostic")
+        assert us.status("controller")["message"] == "waiting for robot_description"
+        assert node.end() == (0, [])
+
+
+NO_FEET = """<robot name="ball"><link name="ball"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
+
+
+@pytest.mark.parametrize(
+    ("name", "urdf", "arguments", "words"),
+    [
+        ("plant", "<robot", [], ["URDF"]),
+        ("monitor", "nowhere.urdf", [], ["nowhere.urdf"]),
+        ("plant", NO_FEET, [], ["no feet", "contact_links", "ball"]),
+        ("controller", NO_FEET, [], ["four feet", "ball"]),
+        ("feedforward", None, ["-p", "armature.knie:=0.1"], ["knie", "FR_knee"]),
+        ("plant", None, ["-p", "joints:=[FR_abad, elbow]"], ["elbow", "FR_knee"]),
+        ("plant", None, ["-p", "timestep:=0.3"], ["timestep", "0.02"]),
+        ("plant", None, ["-p", "time_step:=0.001"], ["time_step", "timestep"]),
+        ("controller", None, ["-p", "feet:=[nose]"], ["nose", "FR_knee"]),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_exit_code_2(tmp_path, name, urdf, arguments, words):
+    path = URDF
+    if urdf is not None:
+        path = tmp_path / ("robot.urdf" if urdf.startswith("<") else urdf)
+    if urdf and urdf.startswith("<"):
+        path.write_text(urdf)
+    node = Process(name, *arguments, urdf=path)
+    with running(node):
+        code, lines = node.result()
+    assert code == 2, lines
+    assert len(lines) == 1
+    assert lines[0].startswith(f"{name}: ")
+    for word in words:
+        assert word in lines[0]
+
+
+def test_the_description_may_come_late_broken_and_twice():
+    node = Process("monitor", urdf=None)
+    with running(node), peer() as us:
+        us.until(lambda: us.status("monitor"), "a diagnostic")
+        us.send("robot_description", String(data="<robot"), LATCHED)
+        node.await_line("robot_description refused")
+        us.send("robot_description", String(data=URDF.read_text()), LATCHED)
+        node.await_line("ready")
+        us.send("robot_description", String(data=NO_FEET), LATCHED)
+        node.await_line("another robot_description arrived")
+        us.until(lambda: us.status("monitor").get("message") == "no joint_states", "a diagnostic")
+        assert node.end() == (0, [])
+
+
+def test_lifecycle_transitions_configure_activate_deactivate_clean_up_and_end():
+    node = Process("controller", "-p", "autostart:=false")
+    t = Transition
+    steps = [
+        (t.TRANSITION_CONFIGURE, State.PRIMARY_STATE_INACTIVE),
+        (t.TRANSITION_ACTIVATE, State.PRIMARY_STATE_ACTIVE),
+        (t.TRANSITION_DEACTIVATE, State.PRIMARY_STATE_INACTIVE),
+        (t.TRANSITION_ACTIVATE, State.PRIMARY_STATE_ACTIVE),
+        (t.TRANSITION_DEACTIVATE, State.PRIMARY_STATE_INACTIVE),
+        (t.TRANSITION_CLEANUP, State.PRIMARY_STATE_UNCONFIGURED),
+        (t.TRANSITION_CONFIGURE, State.PRIMARY_STATE_INACTIVE),
+    ]
+    with running(node), peer() as us:
+        for transition, state in steps:
+            assert us.call(ChangeState, "controller/change_state", transition=Transition(id=transition)).success
+            assert us.call(GetState, "controller/get_state").current_state.id == state
+        us.call(ChangeState, "controller/change_state", transition=Transition(id=t.TRANSITION_INACTIVE_SHUTDOWN))
+        assert node.result()[0] == 0
