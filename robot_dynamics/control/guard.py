@@ -176,7 +176,7 @@ class EffortLimiter:
         self.velocity_taper, self.position_taper = velocity_taper, position_taper
         self.enabled, self.stopped, self.gain = False, False, 0.0
         self.clamped = 0
-        self.last = np.zeros(shape)
+        self.last: Array = np.zeros(shape)
 
     def enable(self, on: bool) -> None:
         """Start the ramp from 0, or go back to zero effort at once."""

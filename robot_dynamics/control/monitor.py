@@ -28,7 +28,7 @@ def inertia(model: Model, q: Array) -> Inertia:
     The reflected inertia of a joint is what its motor feels with all other joints and the base free to move.
     """
     H = mass_matrix(model, q)
-    eigenvalues: Array = np.linalg.eigvalsh(H)
+    eigenvalues = np.asarray(np.linalg.eigvalsh(H), dtype=np.float64)
     condition = float(eigenvalues[-1] / eigenvalues[0]) if eigenvalues[0] > 0 else np.inf
     reflected = (
         1.0 / np.diag(np.linalg.inv(H))[model.v_index] if np.isfinite(condition) else np.zeros(len(model.joint_names))

@@ -300,7 +300,7 @@ def descriptor(f: Any) -> ParameterDescriptor:
     described = ParameterDescriptor(
         description=f.metadata["sentence"], additional_constraints=limits, read_only=f.metadata["fixed"]
     )
-    if f.type is float and limits and not f.metadata["choices"]:
+    if f.type is float and limits:
         described.floating_point_range = [
             FloatingPointRange(from_value=f.metadata["low"], to_value=f.metadata["high"], step=0.0)
         ]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from geometry_msgs.msg import Pose, Transform, Twist, Wrench, WrenchStamped
+from geometry_msgs.msg import Pose, Transform, TransformStamped, Twist, Wrench, WrenchStamped
 from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
@@ -105,6 +105,16 @@ def write_odometry(msg: Odometry, nanoseconds: int, q: Array, qd: Array) -> Odom
     v, w = msg.twist.twist.linear, msg.twist.twist.angular
     w.x, w.y, w.z, v.x, v.y, v.z = qd[:6].tolist()
     return msg
+
+
+def transform_from_odometry(msg: Odometry, nanoseconds: int, q: Array) -> TransformStamped:
+    """Make the transform of the base pose q (7+) with the frames of an odometry message."""
+    made = TransformStamped(child_frame_id=msg.child_frame_id)
+    made.header.frame_id = msg.header.frame_id
+    write_stamp(made.header.stamp, nanoseconds)
+    t, r = made.transform.translation, made.transform.rotation
+    t.x, t.y, t.z, r.x, r.y, r.z, r.w = q[:7].tolist()
+    return made
 
 
 def write_imu(msg: Imu, nanoseconds: int, quaternion: Array, omega: Array, specific_force: Array) -> Imu:

@@ -10,7 +10,7 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
 from ..control.feeder import Feeder
-from ..control.feedforward import PARTS, Feedforward
+from ..control.feedforward import PARTS, Feedforward, Mode
 from ..control.guard import EffortLimiter, InputGuard
 from ..control.limbs import find_legs
 from ..control.reference import Trajectory
@@ -32,7 +32,7 @@ class FeedforwardNode(Component):
         """Put the feeder together and warm the dynamics up."""
         v, model = self.values, self.model
         feet = find_legs(model, [f for f in v.feet if f]).feet if v.mode == "stance" and model.floating_base else None
-        mode = "inverse_dynamics" if v.mode == "stance" and feet is None else v.mode
+        mode: Mode = "inverse_dynamics" if v.mode == "stance" and feet is None else v.mode
         state = MeasuredState(model, v.state_timeout)
         stance = StanceFlags(() if feet is None else feet.link, v.contact_threshold, v.state_timeout)
         self.feeder = Feeder(model, Feedforward(model, mode, feet, v.friction), state, stance, limiter(model, v))

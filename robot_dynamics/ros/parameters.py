@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from ..errors import ParameterError
 
@@ -23,11 +23,10 @@ def parameter(
     *,
     low: float = -math.inf,
     high: float = math.inf,
-    choices: tuple[str, ...] = (),
     fixed: bool = False,
 ) -> Any:
     """Declare one parameter; `fixed` ones are read at start and cannot change while the node runs."""
-    metadata = {"sentence": sentence, "unit": unit, "low": low, "high": high, "choices": choices, "fixed": fixed}
+    metadata = {"sentence": sentence, "unit": unit, "low": low, "high": high, "fixed": fixed}
     if isinstance(default, dict):
         return field(default_factory=lambda: dict(default), metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -63,12 +62,10 @@ class PlantParameters(RobotParameters):
     update_rate: float = parameter(1000.0, "Rate of commands in and states out.", "Hz", low=1, high=10000, fixed=True)
     real_time_factor: float = parameter(1.0, "Simulated over wall time; 0: as fast as possible.", low=0, high=100)
     start_paused: bool = parameter(False, "Start with a paused clock; call ~/pause to run.", fixed=True)
-    contact_model: str = parameter(
-        "spring_damper", "Law of the contact forces.", choices=("spring_damper", "impulse"), fixed=True
+    contact_model: Literal["spring_damper", "impulse"] = parameter(
+        "spring_damper", "Law of the contact forces.", fixed=True
     )
-    scheme: str = parameter(
-        "implicit", "Integration of the spring-damper law.", choices=("implicit", "explicit"), fixed=True
-    )
+    scheme: Literal["implicit", "explicit"] = parameter("implicit", "Integration of the spring-damper law.", fixed=True)
     stiffness: float = parameter(5e5, "Stiffness of the spring-damper contact.", "N/m^1.5", low=0, fixed=True)
     damping: float = parameter(5e3, "Damping of the spring-damper contact.", "N s/m^1.5", low=0, fixed=True)
     restitution: float = parameter(0.0, "Restitution of the impulse contact.", low=0, high=1, fixed=True)
@@ -81,10 +78,9 @@ class PlantParameters(RobotParameters):
     contact_links: tuple[str, ...] = parameter(
         ("",), 'Links that touch the ground; [""]: every link with collision geometry.', fixed=True
     )
-    initial_pose: str = parameter(
+    initial_pose: Literal["crouch", "stance", "neutral"] = parameter(
         "crouch",
         "Pose at start and reset; crouch needs four legs.",
-        choices=("crouch", "stance", "neutral"),
         fixed=True,
     )
     initial_positions: dict[str, float] = parameter(  # noqa: RUF009 - a field
@@ -106,10 +102,9 @@ class PlantParameters(RobotParameters):
         "s",
         low=0,
     )
-    timeout_action: str = parameter(
+    timeout_action: Literal["hold", "zero", "damp", "pause"] = parameter(
         "hold",
         "What a stale command leads to: hold the pose, zero effort, damp the joints, pause.",
-        choices=("hold", "zero", "damp", "pause"),
     )
     efforts_alone: bool = parameter(
         True,
@@ -133,17 +128,15 @@ class PlantParameters(RobotParameters):
 class FeedforwardParameters(RobotParameters):
     """Turns states and references into feed-forward joint efforts."""
 
-    mode: str = parameter(
+    mode: Literal["gravity", "bias", "inverse_dynamics", "stance"] = parameter(
         "stance",
         "gravity; bias: gravity and Coriolis; inverse_dynamics: with the reference's accelerations; "
         "stance: inverse_dynamics and the weight shared among the feet in contact.",
-        choices=("gravity", "bias", "inverse_dynamics", "stance"),
     )
     dry_run: bool = parameter(True, "Publish only ~/torque until ~/enable is called.", fixed=True)
-    output: str = parameter(
+    output: Literal["commands", "joint_commands", "both"] = parameter(
         "commands",
         "Where efforts go: effort_controller/commands, joint_commands, or both.",
-        choices=("commands", "joint_commands", "both"),
         fixed=True,
     )
     ramp_time: float = parameter(1.0, "Time in which the gain goes from 0 to 1 after enabling.", "s", low=0, high=60)
@@ -158,7 +151,7 @@ class FeedforwardParameters(RobotParameters):
     state_timeout: float = parameter(
         0.1, "Age of joint_states (and odom) at which timeout_action runs.", "s", low=0.001
     )
-    timeout_action: str = parameter("zero", "What a stale state leads to.", choices=("zero", "hold"))
+    timeout_action: Literal["zero", "hold"] = parameter("zero", "What a stale state leads to.")
     friction: float = parameter(0.5, "Coulomb friction assumed of the ground under the feet.", low=0.01, high=10)
     base_frame: str = parameter("", "Expected child frame of odom; empty: the root link.", fixed=True)
     feet: tuple[str, ...] = parameter(("",), 'Foot links; [""]: found from the collision geometry.', fixed=True)
@@ -243,7 +236,7 @@ def _value(f: Field, given: Any) -> Any:
         if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
             given = (given,)
         return tuple(_scalar(f, f.name, get_args(f.type)[0], item) for item in given)
-    return _scalar(f, f.name, f.type, given)
+    return _scalar(f, f.name, str if choices(f) else f.type, given)
 
 
 def _scalar(f: Field, name: str, kind: Any, given: Any) -> Any:
@@ -251,19 +244,24 @@ def _scalar(f: Field, name: str, kind: Any, given: Any) -> Any:
         given = float(given)
     if not isinstance(given, kind):
         raise ParameterError(f"parameter '{name}' must be of type {kind.__name__}, got {given!r}")
-    low, high, choices = f.metadata["low"], f.metadata["high"], f.metadata["choices"]
+    low, high, valid = f.metadata["low"], f.metadata["high"], choices(f)
     if kind is float and not (math.isfinite(given) and low <= given <= high):
         raise ParameterError(f"parameter '{name}' must lie in {range_text(f)}, got {given:g}")
-    if choices and given not in choices:
-        raise ParameterError(f"parameter '{name}' must be one of {', '.join(choices)}, got '{given}'")
+    if valid and given not in valid:
+        raise ParameterError(f"parameter '{name}' must be one of {', '.join(valid)}, got '{given}'")
     return given
+
+
+def choices(f: Field) -> tuple[str, ...]:
+    """Return the valid values of a field of type Literal, none for others."""
+    return get_args(f.type) if get_origin(f.type) is Literal else ()
 
 
 def range_text(f: Field) -> str:
     """Range with unit, like `0 .. 1 N m`; the choices of a choice; empty where there is none."""
     low, high, unit = f.metadata["low"], f.metadata["high"], f.metadata["unit"]
-    if f.metadata["choices"]:
-        return " | ".join(f.metadata["choices"])
+    if choices(f):
+        return " | ".join(choices(f))
     if math.isinf(low) and math.isinf(high):
         return unit
     span = (

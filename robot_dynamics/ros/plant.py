@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, WrenchStamped
 from nav_msgs.msg import Odometry
+from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray, UInt32
 from std_srvs.srv import SetBool, Trigger
+from visualization_msgs.msg import MarkerArray
 
 from ..contact.impulse import Impulse
 from ..contact.spring_damper import SpringDamper
@@ -21,13 +23,30 @@ from ..control.actuation import Actuation
 from ..control.imu import ImuMount
 from ..control.pace import Pace
 from ..control.simulation import Simulation, chosen_points, gains, home_pose
+from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
 from ..plant import Plant, PlantParams
 from . import convert
 from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, WARN, Component, RCLError
+from .markers import Scene
 from .parameters import PlantParameters
 from .run import run
 
+try:
+    from tf2_msgs.msg import TFMessage
+except ImportError:  # not on PyPI
+    TFMessage = None
+
+ENERGIES = (
+    "kinetic",
+    "potential",
+    "elastic",
+    "initial",
+    "work_in",
+    "dissipated_joint",
+    "dissipated_contact",
+    "balance_error",
+)
 PAUSED_PERIOD = 0.1
 """Wall time between repetitions of the clock while paused [s]."""
 
@@ -83,6 +102,9 @@ class PlantNode(Component):
         for wrench in self.wrenches.values():
             wrench.header.frame_id = v.odom_frame
         self.clock_message = ClockMessage()
+        self.energy_message = convert.MultiArrayWriter([", ".join(ENERGIES) + " [J]"], [len(ENERGIES)])
+        self.scene = Scene(v.odom_frame, v.friction, model.mass * float(np.linalg.norm(model.gravity)))
+        self.slow_every = max(1, round(v.update_rate / v.marker_rate))
 
     def start(self) -> None:
         """Open the topics and let the thread run."""
@@ -91,6 +113,9 @@ class PlantNode(Component):
         self.odometries = self.publisher(Odometry, "odom", RELIABLE)
         self.imus = self.publisher(Imu, "imu/data", SENSOR)
         self.contact_sets = self.publisher(MultiDOFJointState, "contacts", RELIABLE)
+        self.energies = self.publisher(Float64MultiArray, "~/energy", LATEST)
+        self.markers = self.publisher(MarkerArray, "~/markers", LATEST)
+        self.transforms = self.publisher(TFMessage, "/tf", QoSProfile(depth=100)) if TFMessage else None
         self.contact_wrenches = {
             link: self.publisher(WrenchStamped, f"contacts/{link}/wrench", SENSOR) for link in self.wrenches
         }
@@ -192,6 +217,8 @@ class PlantNode(Component):
         if self.imus.get_subscription_count():
             self.imus.publish(convert.write_imu(self.imu_message, now, *self.imu_mount.measure(q, qd, plant.qdd)))
         self.publish_contacts(now)
+        if self.pace.ticks % self.slow_every == 0:
+            self.publish_slowly(now, q)
 
     def publish_contacts(self, now: int) -> None:
         """Publish every point in one message, and the sum of each link's forces to who listens to that link."""
@@ -208,6 +235,18 @@ class PlantNode(Component):
             mine = np.array([name == link for name in c.link])
             msg = convert.write_force(self.wrenches[link], now, c.force_world[mine].sum(axis=0))
             self.contact_wrenches[link].publish(msg)
+
+    def publish_slowly(self, now: int, q: convert.Array) -> None:
+        """Publish energies, markers, and the base's transform at `marker_rate`."""
+        if self.energies.get_subscription_count():
+            energy = self.plant.energy
+            self.energy_message.data[:] = [getattr(energy, name) for name in ENERGIES]
+            self.energies.publish(self.energy_message.msg)
+        if self.markers.get_subscription_count():
+            c = self.plant.contacts
+            self.markers.publish(self.scene.write(now, c.position, c.force_world, center_of_mass(self.model, q)))
+        if self.transforms is not None and self.model.floating_base:
+            self.transforms.publish(TFMessage(transforms=[convert.transform_from_odometry(self.odometry, now, q)]))
 
     def on_effort(self, msg: Float64MultiArray) -> None:
         """One effort per joint, in the order of the parameter `joints`."""
@@ -282,7 +321,10 @@ def plant_params(v: PlantParameters) -> PlantParams:
         contact = Impulse(restitution=v.restitution, recovery=v.recovery or None, friction=v.friction)
     else:
         contact = SpringDamper(stiffness=v.stiffness, damping=v.damping, friction=v.friction, scheme=v.scheme)
-    return PlantParams(timestep=v.timestep, contact=contact, terrain=(Plane(v.ground_height, v.ground_normal),))
+    if len(v.ground_normal) != 3:
+        raise ParameterError(f"'ground_normal' must have 3 values, got {len(v.ground_normal)}")
+    normal = (v.ground_normal[0], v.ground_normal[1], v.ground_normal[2])
+    return PlantParams(timestep=v.timestep, contact=contact, terrain=(Plane(v.ground_height, normal),))
 
 
 def main() -> int:

@@ -1,0 +1,46 @@
+"""Foot forces estimated from joint efforts against those of the plant."""
+
+import numpy as np
+import pytest
+import quadrupeds
+
+import robot_dynamics as rd
+from robot_dynamics.control.limbs import find_legs
+from robot_dynamics.control.observer import ContactObserver
+from robot_dynamics.control.simulation import chosen_points, gains, home_pose
+from robot_dynamics.plant import Plant, PlantParams
+
+
+@pytest.mark.parametrize("name", quadrupeds.NAMES)
+def test_the_observer_finds_the_forces_under_the_feet(name):
+    model = quadrupeds.model(name)
+    points, legs = chosen_points(model, ()), find_legs(model)
+    plant = Plant(model, PlantParams(timestep=1e-3), points)
+    home = home_pose(model, "stance", {}, points, 0.01)
+    plant.reset(home, np.zeros(model.nv))
+    kp, kd = gains(model, [0.0], [0.0])
+    plant.track(home[model.q_index], np.zeros(12), kp, kd)
+    observer = ContactObserver(legs)
+    weight = 9.81 * model.mass
+    for step in range(1500):
+        before = plant.q, plant.qd
+        plant.step()
+        estimate = observer.update(*before, plant.tau, 1e-3)
+        if step == 30:
+            assert np.abs(estimate).max() < 0.03 * weight, "no force in flight"
+    assert estimate[:, 2].sum() == pytest.approx(weight, rel=0.03)
+    truth = np.zeros((4, 3))
+    contacts = plant.contacts
+    for i, leg in enumerate(legs.feet.body):
+        truth[i] = contacts.force_world[points.body == leg].sum(axis=0)
+    assert estimate == pytest.approx(truth, abs=0.03 * weight)
+
+
+def test_a_reset_forgets_the_past():
+    legs = find_legs(quadrupeds.model("mini_cheetah"))
+    observer = ContactObserver(legs)
+    q, qd = rd.neutral(legs.model), np.ones(18)
+    for _ in range(3):
+        observer.update(q, qd * np.random.default_rng(0).normal(), np.ones(12), 1e-3)
+    observer.reset()
+    assert not observer.update(q, qd, np.ones(12), 1e-3).any()
