@@ -91,7 +91,7 @@ def test_both_algorithms_are_one_model(model, seed):
     assert consistency(model, q, qd, tau) < 1e-9
 
 
-def test_a_perfect_robot_leaves_no_residual_and_friction_is_recognised(model):
+def test_what_the_model_leaves_out_is_recognised_in_the_residual():
     fixed = rd.load_urdf(quadrupeds.MINI_CHEETAH)
     residual, h = Residual(fixed, 1000), 1e-3
     q, qd = np.zeros(12), np.zeros(12)
@@ -100,10 +100,11 @@ def test_a_perfect_robot_leaves_no_residual_and_friction_is_recognised(model):
         t = step * h
         qdd = np.cos(3.0 * t) * np.linspace(1.0, 5.0, 12)
         mid = qd + 0.5 * h * qdd
-        tau = rd.inverse_dynamics(fixed, q, mid, qdd) + 0.3 * mid + 0.2 * np.tanh(mid / 0.05)
+        tau = rd.inverse_dynamics(fixed, q, mid, qdd) + 0.3 * mid + 0.2 * np.tanh(mid / 0.05) + 0.01 * qdd
         residual.update(t, q, qd, tau, zero)
         q, qd = q + h * mid, qd + h * qdd
-    viscous, coulomb = residual.friction()
+    armature, viscous, coulomb = residual.suggestion().T
+    assert armature == pytest.approx(np.full(12, 0.01), abs=0.003)
     assert viscous == pytest.approx(np.full(12, 0.3), abs=0.03)
     assert coulomb == pytest.approx(np.full(12, 0.2), abs=0.03)
     assert residual.update(9.0, q, qd, zero, zero) is None

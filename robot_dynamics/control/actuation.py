@@ -132,6 +132,10 @@ class Actuation:
             return self._clamped(target, effort)
         return self._safe()
 
+    def age(self, now: float) -> float:
+        """Return the age of the newest command [s], inf before the first."""
+        return min(self.targets.age(now), self.efforts.age(now))
+
     @property
     def pausing(self) -> bool:
         """Whether the timeout action asks the simulation to pause."""

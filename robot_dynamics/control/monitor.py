@@ -56,7 +56,7 @@ class Residual:
         self.model = model
         self.last: tuple[float, Array, Array, Array, Array] | None = None
         self._recent: deque[Array] = deque(maxlen=span)
-        self._rates: deque[Array] = deque(maxlen=span)
+        self._motion: deque[tuple[Array, Array]] = deque(maxlen=span)
 
     def update(self, stamp: float, q: Array, qd: Array, effort: Array, contact: Array) -> Array | None:
         """Take a state and return the residual (n,) [N m or N], None for the first state or after a gap.
@@ -76,7 +76,7 @@ class Residual:
         v = self.model.v_index
         residual: Array = 0.5 * (effort + before[3]) - tau[v]
         self._recent.append(residual)
-        self._rates.append(middle[v])
+        self._motion.append((qdd[v], middle[v]))
         return residual
 
     def rms(self) -> Array:
@@ -84,14 +84,17 @@ class Residual:
         n = len(self.model.joint_names)
         return np.sqrt(np.mean(np.square(self._recent), axis=0)) if self._recent else np.zeros(n)
 
-    def friction(self) -> tuple[Array, Array]:
-        """Suggest viscous [N m s/rad] and Coulomb [N m] friction (n,) that explain the residual (least squares)."""
-        n = len(self.model.joint_names)
-        if len(self._recent) < 10:
-            return np.zeros(n), np.zeros(n)
-        r, w = np.array(self._recent), np.array(self._rates)
-        out = np.zeros((n, 2))
-        for j in range(n):
-            A = np.column_stack([w[:, j], np.tanh(w[:, j] / 0.05)])
-            out[j] = np.linalg.lstsq(A, r[:, j], rcond=1e-6)[0]
-        return out[:, 0], out[:, 1]
+    def suggestion(self) -> Array:
+        """Suggest armature [kg m^2], viscous [N m s/rad] and Coulomb friction [N m] per joint (n, 3) for the residual.
+
+        Least squares of residual = armature qdd + viscous qd + Coulomb tanh(qd / 0.05); 0 until there is motion enough.
+        """
+        out = np.zeros((len(self.model.joint_names), 3))
+        if len(self._recent) < 50:
+            return out
+        residual = np.array(self._recent)
+        qdd, qd = np.array(self._motion).transpose(1, 0, 2)
+        for j in np.flatnonzero(np.abs(qd).max(axis=0) > 0.1):
+            A = np.column_stack([qdd[:, j], qd[:, j], np.tanh(qd[:, j] / 0.05)])
+            out[j] = np.linalg.lstsq(A, residual[:, j], rcond=1e-6)[0]
+        return out

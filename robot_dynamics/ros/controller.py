@@ -46,7 +46,7 @@ class ControllerNode(Component):
         where = self.guard.accept_named(msg.name, (q,), stamp, self.now() or stamp)
         if where is None:
             return self.warn(f"joint_states {self.guard.problem}")
-        if stamp - self.last < 0.999 / self.values.rate and stamp >= self.last:
+        if 0.0 < stamp - self.last < 0.999 / self.values.rate:
             return None
         if self.gait.phase == "waiting" or stamp < self.last:
             self.gait.start(self.positions(q, where), stamp)

@@ -13,6 +13,7 @@ from ..control.feeder import Feeder
 from ..control.feedforward import PARTS, Feedforward, Mode
 from ..control.guard import EffortLimiter, InputGuard
 from ..control.limbs import find_legs
+from ..control.observer import ContactObserver
 from ..control.reference import Trajectory
 from ..control.state import MeasuredState, StanceFlags
 from ..errors import RobotDynamicsError
@@ -36,6 +37,10 @@ class FeedforwardNode(Component):
         state = MeasuredState(model, v.state_timeout)
         stance = StanceFlags(() if feet is None else feet.link, v.contact_threshold, v.state_timeout)
         self.feeder = Feeder(model, Feedforward(model, mode, feet, v.friction), state, stance, limiter(model, v))
+        legs = find_legs(model, [f for f in v.feet if f]) if v.estimate_contacts else None
+        self.observer = None if legs is None else ContactObserver(legs)
+        self.estimate = None if legs is None else convert.msg_from_links(legs.names, "odom")
+        self.observed = 0.0
         self.references = InputGuard(model.joint_names, v.state_timeout)
         self.feeder.limiter.enable(not v.dry_run)
         self.feeder.efforts(0.0)
@@ -57,7 +62,11 @@ class FeedforwardNode(Component):
         self.torques = {part: self.publisher(JointState, f"~/torque/{part}", LATEST) for part in PARTS}
         self.subscription(JointState, "joint_states", self.on_state, SENSOR)
         self.subscription(Odometry, "odom", self.on_base, SENSOR)
-        self.subscription(MultiDOFJointState, "contacts", self.on_contacts, SENSOR)
+        if self.observer is None:
+            self.subscription(MultiDOFJointState, "contacts", self.on_contacts, SENSOR)
+        else:
+            self.observer.reset()
+            self.contacts = self.publisher(MultiDOFJointState, "contacts", RELIABLE)
         self.subscription(JointState, "~/reference", self.on_reference, RELIABLE)
         self.subscription(JointTrajectory, "~/joint_trajectory", self.on_trajectory, RELIABLE)
         self.service(SetBool, "~/enable", self.on_enable)
@@ -71,6 +80,8 @@ class FeedforwardNode(Component):
             msg.name, *convert.arrays_from_joint_state(msg), stamp, self.now() or stamp
         ):
             return self.warn(f"joint_states {self.feeder.state.joints.problem}")
+        if self.observer is not None:
+            self.observe(self.observer, stamp or self.now())
         parts, out = self.feeder.efforts(stamp or self.now())
         self.send(out, convert.nanoseconds_from_stamp(msg.header.stamp))
         self.seconds_inside[self.answered % len(self.seconds_inside)] = perf_counter() - began
@@ -80,6 +91,17 @@ class FeedforwardNode(Component):
                 self.torque_message.effort[:] = getattr(parts, part)
                 publisher.publish(self.torque_message.stamped(convert.nanoseconds_from_stamp(msg.header.stamp)))
         return None
+
+    def observe(self, observer: ContactObserver, now: float) -> None:
+        """Estimate foot forces from the measured efforts, use them as stance and publish them as contacts."""
+        state = self.feeder.state
+        force = observer.update(state.q, state.qd, state.effort, min(max(now - self.observed, 0.0), 0.1))
+        self.observed = now
+        self.feeder.stance.set_forces(observer.legs.names, force, now)
+        if self.contacts.get_subscription_count():
+            place = observer.foot_positions(state.q)
+            msg = convert.write_contacts(self.estimate, round(1e9 * now), place, np.zeros((4, 3)), force)
+            self.contacts.publish(msg)
 
     def send(self, efforts: convert.Array, nanoseconds: int) -> None:
         """Publish efforts (n,) where `output` says, unless dry."""

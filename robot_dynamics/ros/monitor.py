@@ -103,6 +103,11 @@ class MonitorNode(Component):
         }
         if model.report.singular:
             return ERROR, f"no inertia about {', '.join(model.report.singular)}", values | refused
+        for name, (armature, viscous, coulomb) in zip(model.joint_names, self.residual.suggestion(), strict=True):
+            if armature or viscous or coulomb:
+                values[f"suggested for {name}"] = (
+                    f"armature {armature:+.4f} kg m^2, friction {viscous:+.3f} N m s/rad and {coulomb:+.3f} N m"
+                )
         values["|tau - RNEA(ABA(tau))|"] = error = consistency(model, s.q, s.qd, s.effort)
         publishers = self.count_publishers("joint_states")
         if s.joints.stale(now):

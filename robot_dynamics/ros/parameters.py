@@ -112,7 +112,9 @@ class PlantParameters(RobotParameters):
         fixed=True,
     )
     effort_scale: float = parameter(1.0, "Fraction of the URDF effort limits that commands may use.", low=0, high=1)
-    lockstep: bool = parameter(False, "Wait in every tick for a command stamped with its state.", fixed=True)
+    lockstep: bool = parameter(
+        False, "Wait in every tick for joint_commands stamped with its state; time stands until the first.", fixed=True
+    )
     lockstep_timeout: float = parameter(
         0.5, "Wall time after which lockstep goes on without a command.", "s", low=0.001
     )

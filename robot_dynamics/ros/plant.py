@@ -84,6 +84,7 @@ class PlantNode(Component):
         self.simulation.paused = v.start_paused
         self.pace = Pace(1.0 / v.update_rate, v.real_time_factor)
         self.imu_mount = ImuMount(model, v.imu_link)
+        self.ages: deque[float] = deque(maxlen=1000)
         self.inbox: deque[tuple[Callable[[Any], None], Any]] = deque(maxlen=1024)
         self.arrived = threading.Event()
         self._messages()
@@ -170,11 +171,12 @@ class PlantNode(Component):
         """Take the messages, go on by a tick, publish, wait for the deadline."""
         self.publish()
         while not self.stopping:
+            if self.values.lockstep:
+                self.await_command()
             self.read_inbox()
+            self.note_age()
             if self.simulation.tick():
                 self.publish()
-                if self.values.lockstep:
-                    self.await_command()
                 self.pace.wait()
             else:
                 self.clocks.publish(self.clock_message)
@@ -191,16 +193,28 @@ class PlantNode(Component):
             except RobotDynamicsError as problem:
                 self.warn(str(problem))
 
+    def note_age(self) -> None:
+        """Remember how old the command is that this tick uses."""
+        age = self.simulation.actuation.age(self.simulation.time)
+        if age < np.inf:
+            self.ages.append(age)
+
     def await_command(self) -> None:
-        """Lockstep: wait until a target stamped with this state arrives, or the wall timeout."""
+        """Lockstep: wait for a target stamped with this state; the first may take as long as it likes."""
+        targets, state = self.simulation.actuation.targets, self.simulation.time - 1e-7
         end = time.monotonic() + self.values.lockstep_timeout
-        stamp, targets = self.simulation.time - 1e-7, self.simulation.actuation.targets
-        while not self.stopping and (targets.stamp is None or targets.stamp < stamp):
-            if not self.arrived.wait(max(end - time.monotonic(), 0.0)):
-                self.warn("lockstep: no command stamped with this state within lockstep_timeout")
-                return
-            self.arrived.clear()
+        while not (self.stopping or self.simulation.paused):
             self.read_inbox()
+            if targets.stamp is not None and targets.stamp >= state:
+                return
+            waiting = targets.receipt is None
+            came = self.arrived.wait(PAUSED_PERIOD if waiting else max(end - time.monotonic(), 0.0))
+            self.arrived.clear()
+            if waiting and not came:
+                self.publish()
+            elif not came:
+                self.warn("lockstep: no target stamped with this state within lockstep_timeout")
+                return
 
     def publish(self) -> None:
         """Publish the state to whoever listens."""
@@ -309,8 +323,17 @@ class PlantNode(Component):
         }
         level = ERROR if s.problem else WARN if refused or a.state in ("timed out", "stopped") else OK
         message = s.problem or ("paused" if s.paused else a.state)
-        age = min(a.targets.age(s.time), a.efforts.age(s.time))
-        values = {"time [s]": s.time, "command age [s]": age, **self.pace.figures(), **refused}
+        ages = np.array(self.ages) if self.ages else np.array([np.inf])
+        values = {
+            "time [s]": s.time,
+            "command age p50 [s]": float(np.median(ages)),
+            "command age p99 [s]": float(np.quantile(ages, 0.99)),
+            **self.pace.figures(),
+            "contact solver residual": self.plant.solver.residual,
+            "unconverged steps": self.plant.solver.unconverged,
+            "energy balance error [J]": self.plant.energy.balance_error,
+            **refused,
+        }
         return level, message, values
 
 
