@@ -584,6 +584,8 @@ def solve_contacts(model, A, b, points, bounds, h, k, n, sweeps, tolerance, f, w
     impulse: natural map in m/s), and whether the tolerance was missed.
     """
     u = work.rows[U]
+    if n == 0:
+        return 0, 0.0, False
     end_velocity(A, b, f, n, u)
     iterations = 0
     change = math.inf

@@ -8,10 +8,10 @@ for all others; every routine below decides by it, so callers need not.
 
 import numpy as np
 
-from .bodies import point_jacobian, world_poses
+from .bodies import world_poses
 from .dense import factorize, solve
 from .jit import inline, kernel, routine
-from .link import accelerate, joint_acceleration, propagate
+from .link import accelerate, force_to_parent, joint_acceleration, propagate
 from .rows import (
     AL,
     DI,
@@ -21,6 +21,8 @@ from .rows import (
     IV,
     KIND,
     PARENT,
+    PRISMATIC,
+    RATIO,
     REVOLUTE,
     RW,
     UA,
@@ -65,14 +67,16 @@ def free_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, qdd):
         aba_inward(topology, parameters, qd, tau, added, w)
         aba_accelerations(topology, g, w, qdd)
         return -1
-    qdd[:] = 0.0
+    for k in range(qd.shape[0]):
+        qdd[k] = 0.0
+    bias = L[0]
     rnea_outward(topology, parameters, q, qd, qdd, g, w)
-    bias = np.empty(qd.shape[0])
     rnea_inward(topology, parameters, qd, qdd, f_ext, w, bias)
+    for k in range(qd.shape[0]):
+        qdd[k] = tau[k] - bias[k]
     crba(topology, parameters, w, L)
     for k in range(qd.shape[0]):
         L[k, k] += added[k]
-        qdd[k] = tau[k] - bias[k]
     failed = factorize(L)
     if failed < 0:
         solve(L, qdd)
@@ -81,50 +85,58 @@ def free_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, qdd):
 
 @routine
 def path(topology, parameters, L, w, i, r, d, z):
-    """Z (nv,) of a unit force along d (world axes) at the point r of row i (P5); needs `world_poses`."""
-    z[:] = 0.0
-    if L.shape[0] > 0:
-        J = np.empty((3, z.shape[0]))
-        point_jacobian(topology, parameters, w, i, r, J)
-        for k in range(z.shape[0]):
-            z[k] = d[0] * J[0, k] + d[1] * J[1, k] + d[2] * J[2, k]
-        return
+    """Fill z (nv,) of a unit force along d (world axes) at the point r of row i (P5); needs `world_poses`."""
+    for k in range(z.shape[0]):
+        z[k] = 0.0
     f = tmul(row9(w, i, RW), d)
-    carry(topology, w, i, f, cross(r, f), z)
+    carry(topology, parameters, L, w, i, f, cross(r, f), z)
 
 
 @routine
-def carry(topology, w, i, f, n, z):
-    """Add to z what a force (f, n) arriving at row i does to it and to every row on its way to the root (P5)."""
+def carry(topology, parameters, L, w, i, f, n, z):
+    """Add to z what a force (f, n) arriving at row i does to it and to every row on its way to the root (P5).
+
+    Mimic robots: the plain force on every joint, z = J^T F.
+    """
     while i > 0:
         kind = topology[i, KIND]
         iv = topology[i, IV]
         if kind == FREE:
             part3_to(z, iv, n)
             part3_to(z, iv + 3, f)
-            return
+            if L.shape[0] == 0:
+                return
         s = along(kind, f, n)
-        if kind != FIXED:
-            z[iv] = s
-        f, n = propagate(row9(w, i, E), row3(w, i, P), row3(w, i, UL), row3(w, i, UA), w[i, DI], s, f, n)
+        if L.shape[0] > 0:
+            if kind in (REVOLUTE, PRISMATIC):
+                z[iv] += parameters[i, RATIO] * s
+            f, n = force_to_parent(row9(w, i, E), row3(w, i, P), f, n)
+        else:
+            if kind != FIXED:
+                z[iv] = s
+            f, n = propagate(row9(w, i, E), row3(w, i, P), row3(w, i, UL), row3(w, i, UA), w[i, DI], s, f, n)
         i = topology[i, PARENT]
 
 
 @routine
-def joint_path(topology, L, w, i, z):
-    """Z (nv,) of a unit effort of the one-dof joint of row i (P10)."""
-    z[:] = 0.0
+def joint_path(topology, parameters, L, w, i, z):
+    """Fill z (nv,) of a unit effort of the one-dof joint of row i (P10)."""
+    for k in range(z.shape[0]):
+        z[k] = 0.0
     z[topology[i, IV]] = 1.0
     if L.shape[0] == 0:
-        f, n = propagate(row9(w, i, E), row3(w, i, P), row3(w, i, UL), row3(w, i, UA), w[i, DI], 1.0, ZERO3, ZERO3)
-        carry(topology, w, topology[i, PARENT], f, n, z)
+        f, n = propagate(
+            row9(w, i, E), row3(w, i, P), row3(w, i, UL), row3(w, i, UA), w[i, DI], 1.0, ZERO3, ZERO3
+        )
+        carry(topology, parameters, L, w, topology[i, PARENT], f, n, z)
 
 
 @routine
 def over_inertia(topology, L, w, z, y):
     """Y = D^-1 z."""
     if L.shape[0] > 0:
-        y[:] = z
+        for k in range(z.shape[0]):
+            y[k] = z[k]
         solve(L, y)
         return
     for i in range(1, topology.shape[0]):
@@ -142,7 +154,8 @@ def over_inertia(topology, L, w, z, y):
 def respond(topology, L, w, y, x):
     """X = Psi y: the joint accelerations (P3, P12) that belong to y = D^-1 z."""
     if L.shape[0] > 0:
-        x[:] = y
+        for k in range(y.shape[0]):
+            x[k] = y[k]
         return
     set3(w, 0, A, ZERO3)
     set3(w, 0, AL, ZERO3)

@@ -90,6 +90,13 @@ def surface_velocity(robot, ground, c):
     return tmul(row9(ground.points, c, at.FRAME), velocity)
 
 
+@inline
+def keep(source, target):
+    """Copy a vector."""
+    for k in range(source.shape[0]):
+        target[k] = source[k]
+
+
 # ---- actuators ------------------------------------------------------------------------------------------------------
 
 
@@ -136,9 +143,10 @@ def drive(joints, state, settings, command):
 
 
 @routine
-def end_efforts(joints, state, settings, command):
+def end_efforts(joints, state, settings, queue):
     """Motor efforts with the velocity of the end of the step; returns whether one of them left its range."""
     data = joints.data
+    command = queue[(state.counters[at.STEPS] + 1) % queue.shape[0]]
     left = False
     for j in range(data.shape[0]):
         if joints.number[j, at.JOINT_ROW] < 0 or data[j, at.SATURATED] != 0.0:
@@ -316,7 +324,7 @@ def stop_target(gap, h):
 def add_row(robot, joints, unit, j, stop, low, high, target, n, count, problem):
     """Append the scalar row of joint j's friction or stop: effort within [low, high], wanting the rate `target`."""
     s = n - 3 * count
-    joint_path(robot.topology, robot.factor, robot.w, joints.number[j, at.JOINT_ROW], problem.z[n])
+    joint_path(robot.topology, robot.parameters, robot.factor, robot.w, joints.number[j, at.JOINT_ROW], problem.z[n])
     problem.b[n] = joints.dofs[at.AHEAD, joints.number[j, at.JOINT_V]] - target
     problem.f[n] = unit * joints.data[j, at.HELD + stop]
     problem.bounds[s, 0] = unit * low
@@ -327,7 +335,7 @@ def add_row(robot, joints, unit, j, stop, low, high, target, n, count, problem):
 
 @routine
 def joint_rows(robot, joints, q, settings, count, problem):
-    """Rows of joint friction and of stops within reach, after 3 `count` contact rows; returns how many rows there are."""
+    """Rows of joint friction and of stops within reach, behind 3 `count` contact rows; returns how many there are."""
     h = settings.timestep
     unit = h if settings.scheme == IMPULSE else 1.0
     n = 3 * count
@@ -377,36 +385,25 @@ def response(robot, dofs, g, n, problem):
 
 
 @routine
-def solve(robot, joints, ground, state, settings, problem):
-    """End velocity in dofs[AHEAD] from the free one: contacts, joint friction and stops.
-
-    Returns the number of contacts and of all rows.
-    """
-    ahead = joints.dofs[at.AHEAD]
+def gather(robot, joints, ground, state, settings, problem):
+    """Collect the rows of contacts, joint friction and stops, and couple them. Returns how many contacts and rows."""
     count = 0
     if settings.scheme == IMPLICIT or settings.scheme == IMPULSE:
-        twists(robot.topology, robot.parameters, ahead, robot.w)
+        twists(robot.topology, robot.parameters, joints.dofs[at.AHEAD], robot.w)
         count = find_contacts(robot, ground, settings, problem.picked[at.ACTIVE])
         contact_rows(robot, ground, settings, count, problem)
     n = joint_rows(robot, joints, state.q, settings, count, problem)
-    state.counters[at.ITERATIONS] = 0
-    state.ledger[at.RESIDUAL] = 0.0
-    if n > 0:
-        h = settings.timestep
-        model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
-        g = 1.0 if model == IMPULSE else h
-        couple(robot, g, n, problem)
-        iterations, error, missed = solve_contacts(
-            model, problem.A, problem.b, problem.points, problem.bounds, h, count, n,
-            settings.sweeps, settings.tolerance, problem.f, problem.work,
-        )  # fmt: skip
-        state.counters[at.ITERATIONS] = iterations
-        state.counters[at.UNCONVERGED] += 1 if missed else 0
-        state.ledger[at.RESIDUAL] = error
-        response(robot, joints.dofs, g, n, problem)
-        for k in range(ahead.shape[0]):
-            ahead[k] += joints.dofs[at.CHANGE, k]
+    couple(robot, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, problem)
     return count, n
+
+
+@routine
+def react(robot, joints, settings, n, problem):
+    """Add what the forces of all rows do to the velocity of the end of the step."""
+    if n > 0:
+        response(robot, joints.dofs, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, problem)
+        for k in range(joints.dofs.shape[1]):
+            joints.dofs[at.AHEAD, k] += joints.dofs[at.CHANGE, k]
 
 
 @routine
@@ -480,43 +477,37 @@ def land(robot, joints, ground, settings, count, problem):
 
 
 @routine
-def move(robot, joints, ground, state, settings, command, problem):
-    """Velocity and forces of one step: end velocity in dofs[AHEAD], a position-only one in dofs[CHANGE].
-
-    Returns FINE or NOT_FINITE, and whether the robot was left to itself.
-    """
+def prepare(robot, joints, ground, state, settings, command):
+    """What is known before the motion: command, pushes, explicit contacts. Returns whether f_ext counts."""
     h = settings.timestep
     t = (state.counters[at.STEPS] + 0.5) * h
-    dofs = joints.dofs
+    slot = command.queue[state.counters[at.STEPS] % command.queue.shape[0]]
+    for i in range(slot.shape[0]):
+        keep(command.now[i], slot[i])
     for i in range(robot.f_ext.shape[0]):
         for k in range(6):
             robot.f_ext[i, k] = 0.0
+    for j in range(joints.data.shape[0]):
+        joints.data[j, at.SATURATED] = 0.0
     pushed = push(robot, state.ledger, h, t, command.pushes)
     state.ledger[at.WORK] += 0.5 * h * push_power(robot.w, t, command.pushes)
     if settings.scheme == EXPLICIT or settings.scheme == LINEAR:
         pushed = explicit_contacts(robot, ground, settings) or pushed
-    f_ext = robot.f_ext if pushed else robot.f_ext[:0]
+    return pushed
+
+
+@routine
+def free_motion(robot, joints, state, settings, command, pushed):
+    """End velocity without coupled contacts in dofs[AHEAD]; returns whether H was regular."""
     arrived = command.queue[(state.counters[at.STEPS] + 1) % command.queue.shape[0]]
-    for j in range(joints.data.shape[0]):
-        joints.data[j, at.SATURATED] = 0.0
-    count = 0
-    n = 0
-    for _ in range(ATTEMPTS):
-        drive(joints, state, settings, arrived)
-        failed = free_motion_of(
-            robot.topology, robot.parameters, state.q, state.qd, dofs[at.TAU], f_ext, dofs[at.ADDED],
-            robot.factor, robot.w, state.qdd,
-        )  # fmt: skip
-        if failed >= 0:
-            return NOT_FINITE, False
-        for k in range(state.qd.shape[0]):
-            dofs[at.AHEAD, k] = state.qd[k] + h * state.qdd[k]
-        count, n = solve(robot, joints, ground, state, settings, problem)
-        if not end_efforts(joints, state, settings, arrived):
-            break
-    keep_forces(joints, ground, settings, count, n, problem)
-    land(robot, joints, ground, settings, count, problem)
-    return FINE, n == 0 and not pushed
+    drive(joints, state, settings, arrived)
+    failed = free_motion_of(
+        robot.topology, robot.parameters, state.q, state.qd, joints.dofs[at.TAU],
+        robot.f_ext if pushed else robot.f_ext[:0], joints.dofs[at.ADDED], robot.factor, robot.w, state.qdd,
+    )  # fmt: skip
+    for k in range(state.qd.shape[0]):
+        joints.dofs[at.AHEAD, k] = state.qd[k] + settings.timestep * state.qdd[k]
+    return failed < 0
 
 
 @routine
@@ -559,10 +550,10 @@ def in_flight(robot, ground):
     topology = robot.topology
     if topology.shape[0] < 2 or topology[1, rows.KIND] != rows.FREE or topology[1, rows.PARENT] != 0:
         return False
+    carried = False
     for c in range(ground.row.shape[0]):
-        if ground.points[c, at.FORCE + 2] > 0.0:
-            return False
-    return True
+        carried = carried or ground.points[c, at.FORCE + 2] > 0.0
+    return not carried
 
 
 @routine
@@ -715,13 +706,6 @@ def begin(robot, ground, state, settings):
         state.ledger[at.ACCOUNTED + k] = state.ledger[at.MOMENTUM + k]
 
 
-@inline
-def keep(source, target):
-    """Copy a vector."""
-    for k in range(source.shape[0]):
-        target[k] = source[k]
-
-
 @routine
 def remember(joints, ground, state):
     """Keep the state for `restore`."""
@@ -757,16 +741,17 @@ def finite(x):
 def verdict(state, energy):
     """Whether the step just taken can be believed: finite, and no energy from nothing.
 
-    Allowed in one step: as much as moved already, and 1 J per kg; since the reset: 10 J per kg and 1 % of all work.
+    Allowed in one step: ten times what moved already and 10 J per kg, but anything in the first step, whose state may
+    stand deep in the ground; since the reset: 1000 J per kg and 1 % of all work.
     """
     ledger, last = state.ledger, state.last_ledger
     if not (finite(state.q) and finite(state.qd) and energy < math.inf):
         return NOT_FINITE
     moving = last[at.KINETIC] + last[at.ELASTIC]
     gain = energy - moving - last[at.POTENTIAL] - (ledger[at.WORK] - last[at.WORK])
-    if gain > moving + ledger[at.MASS]:
+    if state.counters[at.STEPS] > 0 and gain > 10.0 * (moving + ledger[at.MASS]):
         return ENERGY_JUMP
-    if energy - ledger[at.INITIAL] - ledger[at.WORK] > 10.0 * ledger[at.MASS] + 0.01 * ledger[at.THROUGHPUT]:
+    if energy - ledger[at.INITIAL] - ledger[at.WORK] > 1000.0 * ledger[at.MASS] + 0.01 * ledger[at.THROUGHPUT]:
         return ENERGY_JUMP
     return FINE
 
@@ -776,22 +761,37 @@ def run(robot, joints, ground, state, settings, command, problem, steps):
     """Take `steps` steps. Returns FINE, or why it stopped: the state is then that of the last good step."""
     observe(robot, ground, state.q, state.qd)
     weigh(robot, ground, state, settings)
+    model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
     for _ in range(steps):
-        slot = command.queue[state.counters[at.STEPS] % command.queue.shape[0]]
-        for i in range(slot.shape[0]):
-            keep(command.now[i], slot[i])
         remember(joints, ground, state)
-        status, alone = move(robot, joints, ground, state, settings, command, problem)
-        if status == FINE:
-            account(robot, joints, ground, state, settings, command.pushes)
-            advance_state(robot, joints, ground, state, settings, alone)
-            observe(robot, ground, state.q, state.qd)
-            energy = weigh(robot, ground, state, settings)
-            state.ledger[at.DISSIPATED_CONTACT] -= state.ledger[at.ELASTIC] - state.last_ledger[at.ELASTIC]
-            status = verdict(state, energy)
+        pushed = prepare(robot, joints, ground, state, settings, command)
+        count = 0
+        n = 0
+        regular = True
+        for _ in range(ATTEMPTS):
+            regular = regular and free_motion(robot, joints, state, settings, command, pushed)
+            count, n = gather(robot, joints, ground, state, settings, problem)
+            iterations, error, missed = solve_contacts(
+                model, problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count, n,
+                settings.sweeps, settings.tolerance, problem.f, problem.work,
+            )  # fmt: skip
+            react(robot, joints, settings, n, problem)
+            if not end_efforts(joints, state, settings, command.queue):
+                break
+        keep_forces(joints, ground, settings, count, n, problem)
+        land(robot, joints, ground, settings, count, problem)
+        account(robot, joints, ground, state, settings, command.pushes)
+        advance_state(robot, joints, ground, state, settings, n == 0 and not pushed)
+        observe(robot, ground, state.q, state.qd)
+        energy = weigh(robot, ground, state, settings)
+        state.ledger[at.DISSIPATED_CONTACT] -= state.ledger[at.ELASTIC] - state.last_ledger[at.ELASTIC]
+        status = verdict(state, energy) if regular else NOT_FINITE
         if status != FINE:
             restore(joints, ground, state)
             observe(robot, ground, state.q, state.qd)
             return status
         state.counters[at.STEPS] += 1
+        state.counters[at.ITERATIONS] = iterations
+        state.counters[at.UNCONVERGED] += 1 if missed else 0
+        state.ledger[at.RESIDUAL] = error
     return FINE
