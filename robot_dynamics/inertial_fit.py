@@ -11,9 +11,7 @@ from robot_dynamics.identify import (
     LOSSES,
     SIGNED,
     blocks,
-    fit_losses,
     loss_columns,
-    predicted_effort,
     rms,
     standard_errors,
 )
@@ -29,15 +27,20 @@ from robot_dynamics.mechanism import (
 )
 from robot_dynamics.model import Model
 
-PRIOR_WEIGHTS = tuple(10.0**exponent for exponent in range(-1, 6))
+PRIOR_WEIGHTS = tuple(10.0**exponent for exponent in range(5, -2, -1))
 """Tried weights of the prior: the largest that predicts the last third of the log as well as the best does is taken."""
 AS_WELL = 1.02
 """Squared error over the least one that still counts as equal."""
-BARRIER = 1e-4
-"""Weight of -log of losses that must not be negative, in units of the squared error over its variance."""
-LEAST_MASS, LEAST_RADIUS = 1e-3, 1e-3
-"""A prior is lifted to this mass [kg] and these radii of gyration [m] where the URDF has less."""
-STEPS = 200
+BARRIER = 1e-3
+"""Weight of -log of losses that must not be negative, over that of the prior."""
+NO_MASS, NO_RADIUS = 1e-6, 1e-3
+"""Mass [kg] and radius of gyration [m] at or below which a body of the URDF is taken to lack it."""
+USUAL_MASS, USUAL_RADIUS = 0.1, 0.03
+"""What the prior has instead: fraction of the mean mass, radius of gyration [m]."""
+STEPS, ENOUGH = 300, 1e-6
+"""Most Newton steps for one weight; promised descent, in squared errors over their variance, at which they end."""
+RESOLUTION = 1e-3
+"""Fraction of a joint's effort below which errors do not matter."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,21 +87,21 @@ def fit_inertias(model: Model, moved: Motion) -> Inertias:
         1/2 sum ((effort - Y pi - F phi) / sigma_j)^2 + w sum_i D(J_i, J_i of the URDF),   friction, armature >= 0
 
     with D(J, J0) = tr(J0^-1 J) - log det(J0^-1 J) - 4, which keeps every pseudo-inertia J positive definite and leaves
-    what the log does not show where the URDF has it; sigma_j: rms error after `fit_losses`; w: see `PRIOR_WEIGHTS`.
+    what the log does not show where the URDF has it; sigma_j: rms error of plain least squares; w: see `PRIOR_WEIGHTS`.
     Raises ModelError for joints without a Lagrange form (planar, floating, mimic and what they follow).
     """
     robot = mechanism(model, moved.joints, root_link(model))
-    prior = np.array([possible(J) for J in robot.J[1:]])
-    unexplained = moved.effort - predicted_effort(model, moved)
-    sigma = rms(unexplained - fit_losses(moved, unexplained).effort) + 1e-6
+    usual = USUAL_MASS * max(robot.J[1:, 3, 3].mean(), 1.0e-3)
+    prior = np.array([possible(J, usual) for J in robot.J[1:]])
     parts = blocks(moved.stamp)
+    sigma = _noise(robot, moved, parts)
     normals = [_normal_equations(robot, moved, part, sigma) for part in parts]
     split = 2 * len(parts) // 3
     seen, unseen = _total(normals[:split]), _total(normals[split:])
-    trials = {weight: _solved(seen, prior, weight) for weight in PRIOR_WEIGHTS}
+    trials = _path(seen, prior, PRIOR_WEIGHTS)
     misfit = {weight: unseen.misfit(x) for weight, x in trials.items()}
     weight = max(w for w in PRIOR_WEIGHTS if misfit[w] <= AS_WELL * min(misfit.values()))
-    x = _solved(_total(normals), prior, weight)
+    x = _path(_total(normals), prior, PRIOR_WEIGHTS[: PRIOR_WEIGHTS.index(weight) + 1])[weight]
     later = slice(parts[split].start, None)
     k = len(moved.joints)
     names, base, base_prior, base_error = _base_parameters(robot, normals, x)
@@ -107,9 +110,9 @@ def fit_inertias(model: Model, moved: Motion) -> Inertias:
         parameters=x[: 10 * k],
         prior=robot.parameters,
         losses=x[10 * k :].reshape(k, len(LOSSES)),
-        effort=_effort(robot, moved, x, slice(None)),
+        effort=_effort(robot, moved, x),
         prior_weight=weight,
-        unseen=rms(moved.effort[later] - _effort(robot, moved, trials[weight], later)),
+        unseen=rms((moved.effort - _effort(robot, moved, trials[weight]))[later]),
         base_names=names,
         base=base,
         base_prior=base_prior,
@@ -117,12 +120,12 @@ def fit_inertias(model: Model, moved: Motion) -> Inertias:
     )
 
 
-def possible(J: Array) -> Array:
-    """Return the pseudo-inertia (4, 4) of a possible body near J: mass, and principal second moments at c, positive."""
-    m = max(J[3, 3], LEAST_MASS)
+def possible(J: Array, usual_mass: float) -> Array:
+    """Return J (4, 4), with a usual mass and usual second moments about c for those that no body can have."""
+    m = J[3, 3] if J[3, 3] > NO_MASS else usual_mass
     c = J[:3, 3] / m
     moments, axes = np.linalg.eigh(J[:3, :3] - m * np.outer(c, c))
-    moments = np.maximum(moments, m * LEAST_RADIUS**2)
+    moments = np.where(moments > m * NO_RADIUS**2, moments, m * USUAL_RADIUS**2)
     out = np.empty((4, 4))
     out[:3, :3] = (axes * moments) @ axes.T + m * np.outer(c, c)
     out[:3, 3] = out[3, :3] = m * c
@@ -152,55 +155,64 @@ def _normal_equations(robot: Mechanism, moved: Motion, part: slice, sigma: Array
     return _Normal(A.T @ A, A.T @ y, float(y @ y))
 
 
+def _noise(robot: Mechanism, moved: Motion, parts: Sequence[slice]) -> Array:
+    """Root mean square (k,) of what no parameters explain, at least `RESOLUTION` of the effort."""
+    total = _total([_normal_equations(robot, moved, part, np.ones(len(moved.joints))) for part in parts])
+    x = np.linalg.lstsq(total.matrix, total.vector, rcond=1e-12)[0].astype(np.float64)
+    noise: Array = np.maximum(rms(moved.effort - _effort(robot, moved, x)), RESOLUTION * rms(moved.effort)) + 1e-9
+    return noise
+
+
 def _total(normals: Sequence[_Normal]) -> _Normal:
     matrix = np.sum([normal.matrix for normal in normals], axis=0)
     vector = np.sum([normal.vector for normal in normals], axis=0)
     return _Normal(matrix, vector, sum(normal.square for normal in normals))
 
 
-def _effort(robot: Mechanism, moved: Motion, x: Array, part: slice) -> Array:
-    """Efforts (samples, k) of parameters and losses x."""
-    effort = np.empty_like(moved.effort)
-    for block in blocks(moved.stamp):
-        effort[block] = _design(robot, moved, block) @ x
-    return effort[part]
+def _effort(robot: Mechanism, moved: Motion, x: Array) -> Array:
+    """Efforts (N, k) of parameters and losses x."""
+    return np.concatenate([_design(robot, moved, part) @ x for part in blocks(moved.stamp)])
 
 
-def _solved(normal: _Normal, prior: Array, weight: float) -> Array:
-    """Minimise the objective of `fit_inertias` by Newton steps that are halved until they stay inside and descend."""
+def _path(normal: _Normal, prior: Array, weights: Sequence[float]) -> dict[float, Array]:
+    """Minimise the objective of `fit_inertias` for falling weights of the prior, each from the solution before."""
     k = len(prior)
-    kept = np.tile(~SIGNED, k)
     prior_inverse = np.linalg.inv(prior).astype(np.float64)
-    x = np.concatenate([*map(parameters_of, prior), np.where(kept, 0.1, 0.0)])
-    value = _objective(x, normal, prior_inverse, weight, kept)
+    x = np.concatenate([*map(parameters_of, prior), np.where(np.tile(~SIGNED, k), 0.1, 0.0)])
+    found = {}
+    for weight in weights:
+        x = found[weight] = _newton(x, normal, prior_inverse, weight)
+    return found
+
+
+def _newton(x: Array, normal: _Normal, prior_inverse: Array, weight: float) -> Array:
+    """Newton steps of the damped length that self-concordance allows, doubled while that descends further."""
     for _ in range(STEPS):
-        gradient, hessian = _slopes(x, normal, prior_inverse, weight, kept)
-        step = -np.linalg.solve(hessian, gradient)
-        promise = -0.5 * float(gradient @ step)
-        length = 1.0
-        while (new := _objective(x + length * step, normal, prior_inverse, weight, kept)) > value:
-            length *= 0.5
-            if length < 1e-12:
-                return x
-        x, value = x + length * step, new
-        if promise < 1e-9:
+        gradient, hessian = _slopes(x, normal, prior_inverse, weight)
+        scale = 1.0 / np.sqrt(np.diagonal(hessian))
+        step = -scale * np.linalg.solve(hessian * scale * scale[:, None], scale * gradient)
+        promise = -float(gradient @ step)
+        if promise < ENOUGH:
             break
+        length = 1.0 / (1.0 + np.sqrt(promise / (BARRIER * weight)))
+        value = _objective(x + length * step, normal, prior_inverse, weight)
+        while (further := _objective(x + 2.0 * length * step, normal, prior_inverse, weight)) < value:
+            length, value = 2.0 * length, further
+        x = x + length * step
     return x
 
 
-def _objective(x: Array, normal: _Normal, prior_inverse: Array, weight: float, kept: NDArray[np.bool_]) -> float:
+def _objective(x: Array, normal: _Normal, prior_inverse: Array, weight: float) -> float:
     """Value; inf outside the possible parameters."""
     k = len(prior_inverse)
-    J, losses = pseudo_inertias_of(x[: 10 * k]), x[10 * k :][kept]
+    J, losses = pseudo_inertias_of(x[: 10 * k]), x[10 * k :].reshape(k, -1)[:, ~SIGNED]
     if losses.min() <= 0.0 or np.linalg.eigvalsh(J)[:, 0].min() <= 0.0:
         return np.inf
     distance = np.sum(prior_inverse * J) - np.linalg.slogdet(J)[1].sum()
-    return 0.5 * normal.misfit(x) + weight * float(distance) - BARRIER * float(np.log(losses).sum())
+    return 0.5 * normal.misfit(x) + weight * float(distance - BARRIER * np.log(losses).sum())
 
 
-def _slopes(
-    x: Array, normal: _Normal, prior_inverse: Array, weight: float, kept: NDArray[np.bool_]
-) -> tuple[Array, Array]:
+def _slopes(x: Array, normal: _Normal, prior_inverse: Array, weight: float) -> tuple[Array, Array]:
     """Gradient and Hessian: d log det J = tr(J^-1 dJ), d J^-1 = -J^-1 dJ J^-1."""
     k = len(prior_inverse)
     inverse = np.linalg.inv(pseudo_inertias_of(x[: 10 * k]))
@@ -211,9 +223,9 @@ def _slopes(
     for i in range(k):
         body = slice(10 * i, 10 * i + 10)
         hessian[body, body] += weight * np.einsum("pab,qba->pq", turned[i], turned[i])
-    bounded = 10 * k + np.flatnonzero(kept)
-    gradient[bounded] -= BARRIER / x[bounded]
-    hessian[bounded, bounded] += BARRIER / x[bounded] ** 2
+    bounded = 10 * k + np.flatnonzero(np.tile(~SIGNED, k))
+    gradient[bounded] -= weight * BARRIER / x[bounded]
+    hessian[bounded, bounded] += weight * BARRIER / x[bounded] ** 2
     return gradient, hessian
 
 

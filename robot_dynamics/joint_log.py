@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -16,6 +17,7 @@ WINDOW, DEGREE = 0.1, 3
 """Savitzky-Golay filter: span [s] and degree of the polynomial; DEGREE + 2 samples where the span holds fewer."""
 FEWEST = 50
 """Samples below which nothing is fitted."""
+SERIES = ("position", "velocity", "effort")
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
 
@@ -143,23 +145,23 @@ def _alike(name: str, joints: Sequence[str]) -> str | None:
 
 def _read_npz(path: Path) -> Log:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
-    except (OSError, ValueError, EOFError) as error:
-        raise LogError(f"cannot read '{path}' as .npz: {error}") from None
-    missing = [key for key in ("stamp", "name", "position", "effort") if key not in arrays]
+        file = np.load(path, allow_pickle=False)
+        names = tuple(map(str, file["name"])) if "name" in file else ()
+        arrays = {key: np.asarray(file[key], np.float64) for key in ("stamp", *SERIES) if key in file}
+    except (OSError, ValueError, EOFError, IndexError, BadZipFile) as error:
+        raise LogError(f"cannot read '{path}' as .npz of numbers: {error}") from None
+    missing = [key for key in ("stamp", "position", "effort") if key not in arrays] + ([] if names else ["name"])
     if missing:
-        raise LogError(f"'{path}' lacks {', '.join(missing)}; it holds {', '.join(sorted(arrays)) or 'nothing'}")
-    names = tuple(map(str, arrays["name"]))
-    stamp = np.asarray(arrays["stamp"], dtype=np.float64)
-    series = {}
-    for key in ("position", "velocity", "effort"):
-        if key in arrays:
-            series[key] = np.asarray(arrays[key], dtype=np.float64)
-            if stamp.ndim != 1 or series[key].shape != (len(stamp), len(names)):
-                raise LogError(f"'{key}' in '{path}' must have shape ({len(stamp)}, {len(names)}), one row per stamp "
-                               f"and one column per name; got {series[key].shape}")  # fmt: skip
-    return Log(stamp, names, series["position"], series.get("velocity"), series["effort"])
+        held = ", ".join(getattr(file, "files", ())) or "nothing"
+        raise LogError(f"'{path}' lacks {', '.join(missing)}; it holds {held}")
+    shape = (arrays["stamp"].size, len(names))
+    for key in SERIES:
+        if key in arrays and (arrays[key].shape != shape or arrays["stamp"].ndim != 1):
+            raise LogError(
+                f"'{key}' in '{path}' must have shape {shape}, one row per stamp and one column per name; "
+                f"got {arrays[key].shape} with stamps of shape {arrays['stamp'].shape}"
+            )
+    return Log(arrays["stamp"], names, arrays["position"], arrays.get("velocity"), arrays["effort"])
 
 
 def _read_bag(path: Path, topic: str) -> Log:

@@ -203,7 +203,7 @@ def plot(findings: Findings, j: int) -> "Figure":
         above.plot(time, effort, linewidth=0.9, label=label)
         below.plot(time, moved.effort[:, j] - effort, linewidth=0.7)
     above.set_ylabel("effort [N m]")
-    above.legend(ncols=4, fontsize="small", loc="upper right")
+    above.legend(ncols=4, fontsize="small", loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)
     below.set_ylabel("error [N m]")
     below.set_xlabel("time [s]")
     for axes in (above, below):
