@@ -34,15 +34,25 @@ class Feeder:
             return self.trajectory.at(now - self.begun)[2]
         return self.reference.acceleration(now)
 
-    def efforts(self, now: float) -> tuple[Parts, Array]:
-        """Answer the wanted efforts by parts, and the efforts (n,) that may go out now."""
-        q, qd, qdd = self.state.q, self.state.qd, np.zeros(self.model.nv)
+    def wanted(self, now: float) -> Array:
+        """Answer which joint efforts (n,) the motion needs, before any limit."""
+        return self.feedforward.torque(self.state.q, self.state.qd, self._qdd(now), self.stance.at(now))
+
+    def parts(self, now: float) -> Parts:
+        """Answer what `wanted` consists of."""
+        return self.feedforward.parts(self.state.q, self.state.qd, self._qdd(now), self.stance.at(now))
+
+    def _qdd(self, now: float) -> Array:
+        qdd = np.zeros(self.model.nv)
         qdd[self.model.v_index] = self.acceleration(now)
-        parts = self.feedforward.parts(q, qd, qdd, self.stance.at(now))
+        return qdd
+
+    def efforts(self, now: float) -> Array:
+        """Answer which joint efforts (n,) may go out now."""
+        tau, q, qd = self.wanted(now), self.state.q, self.state.qd
         dt = 0.0 if self._last is None else min(max(now - self._last, 0.0), 0.1)
         self._last = now
-        out = self.limiter.apply(parts.total, dt, q[self.model.q_index], qd[self.model.v_index])
-        return parts, out
+        return self.limiter.apply(tau, dt, q[self.model.q_index], qd[self.model.v_index])
 
     def timed_out(self, now: float) -> bool:
         """Tell whether the joint state, or the base state once there was one, is too old."""

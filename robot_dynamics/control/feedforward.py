@@ -39,30 +39,38 @@ class Feedforward:
         """Use `mode`; stance needs the feet and the friction coefficient assumed of the ground."""
         self.model, self.mode, self.feet = model, mode, feet
         self.distribution = None if feet is None else FootForces(len(feet), friction)
+        self._zero = np.zeros(model.nv)
 
-    def parts(self, q: Array, qd: Array, qdd: Array, stance: NDArray[np.bool_]) -> Parts:
-        """Answer which joint efforts the motion needs.
+    def torque(self, q: Array, qd: Array, qdd: Array, stance: NDArray[np.bool_]) -> Array:
+        """Answer which joint efforts (n,) the motion needs, joints in the order of `model.joint_names`.
 
         Parameters
         ----------
-        q (nq,), qd (nv,) : measured or desired state; see `dynamics` for the conventions.
+        q (nq,), qd (nv,) : measured state; see `dynamics` for the conventions.
         qdd (nv,) : desired acceleration; used by inverse_dynamics and stance.
         stance (feet,) : which feet stand.
-
-        Returns
-        -------
-        Parts, joints in the order of `model.joint_names`.
         """
-        zero = np.zeros(self.model.nv)
+        moving = self._moving(q, qd, qdd)
+        return (moving - self._contact(q, moving, stance)[0])[self.model.v_index]
+
+    def parts(self, q: Array, qd: Array, qdd: Array, stance: NDArray[np.bool_]) -> Parts:
+        """Answer what the efforts of `torque` consist of."""
+        v, moving = self.model.v_index, self._moving(q, qd, qdd)
         gravity = gravity_forces(self.model, q)
-        coriolis = zero if self.mode == "gravity" else bias_forces(self.model, q, qd) - gravity
-        inertia = zero
-        if self.mode in ("inverse_dynamics", "stance"):
-            inertia = inverse_dynamics(self.model, q, qd, qdd) - gravity - coriolis
-        contact, forces = zero, np.zeros((0 if self.feet is None else len(self.feet), 3))
-        if self.mode == "stance" and self.feet is not None and self.distribution is not None:
-            J = point_jacobian(self.model, self.feet, q)
-            forces = self.distribution.solve(J[:, :, :6], (gravity + coriolis + inertia)[:6], stance)
-            contact = -np.einsum("kiv,ki->v", J, forces)
-        v = self.model.v_index
-        return Parts(gravity[v], coriolis[v], inertia[v], contact[v], forces)
+        bias = gravity if self.mode == "gravity" else bias_forces(self.model, q, qd)
+        contact, forces = self._contact(q, moving, stance)
+        return Parts(gravity[v], (bias - gravity)[v], (moving - bias)[v], -contact[v], forces)
+
+    def _moving(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """H qdd + C qd + G (nv,), as far as the mode goes."""
+        accelerating = self.mode in ("inverse_dynamics", "stance")
+        rates = self._zero if self.mode == "gravity" else qd
+        return inverse_dynamics(self.model, q, rates, qdd if accelerating else self._zero)
+
+    def _contact(self, q: Array, moving: Array, stance: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """Sum of J^T f (nv,) and forces (feet, 3) that give the base what it needs for the motion."""
+        if self.mode != "stance" or self.feet is None or self.distribution is None:
+            return self._zero, np.zeros((0, 3))
+        J = point_jacobian(self.model, self.feet, q)
+        forces = self.distribution.solve(J[:, :, :6], moving[:6], stance)
+        return forces.ravel() @ J.reshape(-1, self.model.nv), forces

@@ -4,6 +4,7 @@ Neither ROS nor a clock of its own: times are seconds of one clock that the call
 clock jumps back.
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -113,7 +114,7 @@ class InputGuard:
             if len(column) != length and not (empty and len(column) == 0):
                 self._refuse(LENGTH, f"expected {length} values, got {len(column)}")
                 return False
-            if not np.isfinite(column).all():
+            if not finite(column):
                 self._refuse(NOT_FINITE, f"value {int(np.argmin(np.isfinite(column)))} is not finite")
                 return False
         return True
@@ -146,6 +147,11 @@ class InputGuard:
         self.problem = problem
 
 
+def finite(x: Array) -> bool:
+    """Tell whether all values are finite; one product settles it unless they are enormous."""
+    return math.isfinite(x @ x) or bool(np.isfinite(x).all())
+
+
 class EffortLimiter:
     """The last check before a motor: gain ramp, tapers, clamp, rate limit, latched emergency stop.
 
@@ -173,7 +179,8 @@ class EffortLimiter:
         self.lower = np.broadcast_to(np.asarray(lower, dtype=float), shape)
         self.upper = np.broadcast_to(np.asarray(upper, dtype=float), shape)
         self.rate, self.ramp_time = rate, ramp_time
-        self.velocity_taper, self.position_taper = velocity_taper, position_taper
+        self._taper_speed = velocity_taper * self.velocity_limit
+        self.position_taper = position_taper
         self.enabled, self.stopped, self.gain = False, False, 0.0
         self.clamped = 0
         self.last: Array = np.zeros(shape)
@@ -197,28 +204,33 @@ class EffortLimiter:
         ShapeError
             `tau` has another length or is not finite.
         """
-        if tau.shape != self.limit.shape or not np.isfinite(tau).all():
+        if tau.shape != self.limit.shape or not finite(tau):
             raise ShapeError(f"efforts must be {self.limit.size} finite values, got {tau!r}")
         if self.stopped or not self.enabled:
             self.last = np.zeros_like(tau)
             return self.last
         self.gain = min(1.0, self.gain + dt / self.ramp_time) if self.ramp_time > 0 else 1.0
-        wanted = self.gain * tau
-        if q is not None and qd is not None:
-            wanted = self._taper(wanted, q, qd)
-        out = np.clip(wanted, -self.limit, self.limit)
-        self.clamped += int((out != wanted).any())
+        wanted: Array = self.gain * tau
+        if qd is not None and (np.abs(qd) > self._taper_speed).any():
+            wanted = self._fade_fast(wanted, qd)
+        if q is not None and self.position_taper > 0:
+            wanted = self._fade_near(wanted, q)
+        out = np.minimum(np.maximum(wanted, -self.limit), self.limit)
+        self.clamped += bool((out != wanted).any())
         if self.rate > 0:
             out = np.clip(out, self.last - self.rate * dt, self.last + self.rate * dt)
         self.last = out
         return out
 
-    def _taper(self, tau: Array, q: Array, qd: Array) -> Array:
-        """Fade efforts that drive a joint over its velocity limit or into its stop."""
-        start = self.velocity_taper * self.velocity_limit
-        with np.errstate(invalid="ignore", divide="ignore"):
-            fast = np.clip((self.velocity_limit - np.abs(qd)) / (self.velocity_limit - start), 0.0, 1.0)
-            room = np.where(tau > 0, self.upper - q, q - self.lower)
-            near = np.clip(room / self.position_taper, 0.0, 1.0)
-        fast = np.where((np.abs(qd) > start) & (tau * qd > 0), np.nan_to_num(fast), 1.0)
-        return tau * fast * (near if self.position_taper > 0 else 1.0)
+    def _fade_fast(self, tau: Array, qd: Array) -> Array:
+        """Fade efforts that drive a joint towards its velocity limit: all of it there, none at the taper's start."""
+        drives = (np.abs(qd) > self._taper_speed) & (tau * qd > 0)
+        span = np.maximum(self.velocity_limit - self._taper_speed, 1e-12)
+        with np.errstate(invalid="ignore"):
+            left = np.clip((self.velocity_limit - np.abs(qd)) / span, 0.0, 1.0)
+        return np.where(drives, tau * left, tau)
+
+    def _fade_near(self, tau: Array, q: Array) -> Array:
+        """Fade efforts into a joint stop that is nearer than the taper."""
+        room = np.where(tau > 0, self.upper - q, q - self.lower)
+        return tau * np.clip(room / self.position_taper, 0.0, 1.0)

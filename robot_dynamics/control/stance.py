@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 
 WEIGHT = 1e-4
 """Weight of the force norm against the base wrench in the cost."""
+SCALE = np.array([10.0, 10.0, 10.0, 1.0, 1.0, 1.0])
+"""Weight of the moment [1/m] against the force of the base wrench."""
 EDGES = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
 
 
@@ -29,6 +31,7 @@ class FootForces:
             raise ParameterError("sharing the weight among the feet needs daqp: pip install robot_dynamics[qp]")
         self.feet, self.friction = feet, friction
         self.flag = 0
+        self._rows = [pyramid(n, friction) for n in range(feet + 1)]
         self.residual = np.zeros(6)
 
     def solve(self, base_jacobian: Array, wrench: Array, stance: NDArray[np.bool_]) -> Array:
@@ -51,15 +54,14 @@ class FootForces:
         standing = np.flatnonzero(stance)
         if standing.size:
             A = base_jacobian[standing].reshape(-1, 6).T
-            scale = np.array([10.0, 10.0, 10.0, 1.0, 1.0, 1.0])
-            forces[standing] = self._program(scale[:, None] * A, scale * wrench).reshape(-1, 3)
-        self.residual = wrench - np.einsum("kiv,ki->v", base_jacobian, forces)
+            forces[standing] = self._program(SCALE[:, None] * A, SCALE * wrench).reshape(-1, 3)
+        self.residual = wrench - forces.ravel() @ base_jacobian.reshape(-1, 6)
         return forces
 
     def _program(self, A: Array, w: Array) -> Array:
         n = A.shape[1]
         H = A.T @ A + WEIGHT * np.eye(n)
-        rows = pyramid(n // 3, self.friction)
+        rows = self._rows[n // 3]
         x, self.flag = solve_program(H, -A.T @ w, rows, np.zeros(len(rows)))
         return np.zeros(n) if x is None else x
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..kinematics import neutral
 from ..model import Model
-from .guard import InputGuard
+from .guard import InputGuard, finite
 
 Array = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ class MeasuredState:
         Velocities that are missing or NaN (a driver without that interface) count as 0.
         """
         self.has_effort = len(effort) > 0 and not np.isnan(effort).any()
-        qd, effort = (np.where(np.isnan(x), 0.0, x) for x in (qd, effort))
+        qd, effort = (x if finite(x) else np.where(np.isnan(x), 0.0, x) for x in (qd, effort))
         where = self.joints.accept_named(names, (q, qd, effort), stamp, now)
         if where is None or not len(q):
             return False

@@ -82,15 +82,18 @@ class FeedforwardNode(Component):
             return self.warn(f"joint_states {self.feeder.state.joints.problem}")
         if self.observer is not None:
             self.observe(self.observer, stamp or self.now())
-        parts, out = self.feeder.efforts(stamp or self.now())
-        self.send(out, convert.nanoseconds_from_stamp(msg.header.stamp))
+        self.send(self.feeder.efforts(stamp or self.now()), convert.nanoseconds_from_stamp(msg.header.stamp))
         self.seconds_inside[self.answered % len(self.seconds_inside)] = perf_counter() - began
         self.answered += 1
-        for part, publisher in self.torques.items():
-            if publisher.get_subscription_count():
-                self.torque_message.effort[:] = getattr(parts, part)
-                publisher.publish(self.torque_message.stamped(convert.nanoseconds_from_stamp(msg.header.stamp)))
-        return None
+        return self.show_parts(stamp or self.now(), convert.nanoseconds_from_stamp(msg.header.stamp))
+
+    def show_parts(self, now: float, nanoseconds: int) -> None:
+        """Publish the parts of the wanted effort to whoever listens."""
+        wanted = {part: p for part, p in self.torques.items() if p.get_subscription_count()}
+        parts = self.feeder.parts(now) if wanted else None
+        for part, publisher in wanted.items():
+            self.torque_message.effort[:] = getattr(parts, part)
+            publisher.publish(self.torque_message.stamped(nanoseconds))
 
     def observe(self, observer: ContactObserver, now: float) -> None:
         """Estimate foot forces from the measured efforts, use them as stance and publish them as contacts."""
