@@ -8,6 +8,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.description import Array
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, UnknownNameError
@@ -17,6 +18,8 @@ WINDOW, DEGREE = 0.1, 3
 """Savitzky-Golay filter: span [s] and degree of the polynomial; DEGREE + 2 samples where the span holds fewer."""
 FEWEST = 50
 """Samples below which nothing is fitted."""
+PAUSE = 5.0
+"""A step between stamps that is longer than this many usual ones is a pause of the recording."""
 SERIES = ("position", "velocity", "effort")
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
@@ -114,17 +117,29 @@ def motion(log: Log, model: Model, names: Mapping[str, str]) -> Motion:
         raise LogError(f"no name of the log ({', '.join(log.names)}) is a joint of '{model.name}' ({valid})")
     source = {joint: log.names.index(name) for name, joint in names.items()}
     columns = [source[joint] for joint in joints]
-    x, effort = log.position[:, columns], log.effort[:, columns]
-    v = None if log.velocity is None else log.velocity[:, columns]
-    usable = np.isfinite(x).all(axis=1) & np.isfinite(effort).all(axis=1) & (np.diff(log.stamp, prepend=-np.inf) > 0.0)
-    usable &= True if v is None else np.isfinite(v).all(axis=1)
+    series = [log.position[:, columns], log.effort[:, columns]]
+    if log.velocity is not None and np.isfinite(log.velocity[:, columns]).any(axis=0).all():
+        series.append(log.velocity[:, columns])
+    usable = (np.diff(log.stamp, prepend=-np.inf) > 0.0) & np.isfinite(series).all(axis=(0, 2))
     if usable.sum() < FEWEST:
         raise LogError(f"the log holds {usable.sum()} usable samples of {', '.join(joints)}; {FEWEST} are needed")
     stamp = log.stamp[usable]
-    q, qd, qdd = filtered(stamp, x[usable])
-    if v is not None:
-        qd, qdd, _ = filtered(stamp, v[usable])
-    return Motion(joints, stamp, q, qd, qdd, effort[usable])
+    x, effort, *v = (values[usable] for values in series)
+    q, qd, qdd = filtered(stamp, x)
+    if v:
+        qd, qdd, _ = filtered(stamp, v[0])
+    whole = _away_from_pauses(stamp)
+    return Motion(joints, stamp[whole], q[whole], qd[whole], qdd[whole], effort[whole])
+
+
+def _away_from_pauses(stamp: Array) -> NDArray[np.bool_]:
+    """Which samples (N,) have no pause of the recording among those their polynomial needs."""
+    steps = np.diff(stamp)
+    reach = (DEGREE + 2) // 2
+    whole = np.ones(len(stamp), np.bool_)
+    for i in np.flatnonzero(steps > max(WINDOW, PAUSE * float(np.median(steps)))):
+        whole[max(0, i - reach + 1) : i + reach + 1] = False
+    return whole
 
 
 def _alike(name: str, joints: Sequence[str]) -> str | None:

@@ -16,6 +16,7 @@ from random_robots import inertial, rotation
 from robot_files import FILES
 
 import robot_dynamics as rd
+from robot_dynamics.cli import main
 from robot_dynamics.closed_form import (
     ORDERS,
     ClosedForm,
@@ -513,3 +514,17 @@ def test_tree_with_a_branching_limb_is_refused():
     with pytest.raises(ModelError, match=r"a limb branches.*joint1, joint2, joint3, thumb"):
         closed_form_tree(model)
     assert short_limbs(model) == ()
+
+
+def test_command(capsys):
+    command = ["closed-form", str(MINI_CHEETAH), "--base", "base", "--tip", "FL_knee"]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "q3 = j_FL_knee [rad]" in out
+    assert "cost: 130 coefficient steps with 9 stored 4x4 matrices" in out
+    assert main([*command, "--source", "c"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("/* Mass matrix of the joints j_FL_abad")
+    assert "cost: 130" in err
+    assert main([*command[:-1], "knee"]) == 2
+    assert "there is no link 'knee'; valid names: FL_abad" in capsys.readouterr().err

@@ -223,6 +223,16 @@ def test_motion_drops_bad_samples_and_refuses_too_few():
         motion(log_of(excited(model, 0), ("x", "y", "z")), model, {})
 
 
+def test_pauses_of_the_recording_are_not_differentiated():
+    model = arm(0)
+    exact = excited(model, 0)
+    stamp = exact.stamp + np.where(np.arange(900) < 400, 0.0, 10.0)
+    log = replace(log_of(replace(exact, stamp=stamp)), velocity=np.full((900, 3), np.nan))
+    moved = motion(log, model, joint_map(log.names, model))
+    assert len(moved.stamp) == 896
+    np.testing.assert_allclose(np.delete(exact.qd, range(398, 402), axis=0)[5:-5], moved.qd[5:-5], atol=0.1)
+
+
 def test_rates_come_from_positions_where_velocities_are_missing():
     model = arm(0)
     exact = excited(model, 0)
