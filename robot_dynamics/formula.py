@@ -269,7 +269,7 @@ def _variables(revolute: Flags, entries: Entries) -> list[tuple[str, str]]:
     used = np.any([tensor != 0.0 for tensor in entries.values()], axis=0)
     found = []
     for i, r in enumerate(revolute):
-        digits = np.flatnonzero(used.any(axis=tuple(m for m in range(used.ndim) if m != i)))
+        digits = np.flatnonzero(used.any(axis=tuple(m for m in range(used.ndim) if m != i))).tolist()
         c, s, q = f"c{i + 1}", f"s{i + 1}", f"q{i + 1}"
         values = {c: f"cos(q[{i}])", s: f"sin(q[{i}])", f"c{c}": f"{c} * {c}", f"c{s}": f"{c} * {s}"}
         needs = {1: (c,), 2: (s,), 3: (c, f"c{c}"), 4: (c, s, f"c{s}")}
