@@ -176,7 +176,13 @@ def plant(context: LaunchContext, *, loop: bool = False) -> Node:
 
 
 def view(context: LaunchContext) -> list[Action]:
-    """robot_state_publisher where it is installed, and rviz2 if it is asked for."""
+    """robot_state_publisher where it is installed, and rviz2 if it is asked for.
+
+    Raises
+    ------
+    RobotDynamicsError
+        rviz2 is asked for and not installed; now, because an error after the first process has started leaves it running.
+    """
     installed, actions = get_packages_with_prefixes(), []
     time = {"use_sim_time": switched(context, "use_sim_time")}
     common = {"namespace": given(context, "namespace"), "output": "screen"}
@@ -187,6 +193,8 @@ def view(context: LaunchContext) -> list[Action]:
         actions.append(Node(**kind, parameters=[{"robot_description": text}, time], **common))
     elif path is not None:
         actions.append(LogInfo(msg="robot_state_publisher is not installed: no link frames on /tf"))
+    if switched(context, "rviz") and "rviz2" not in installed:
+        raise RobotDynamicsError("launch argument 'rviz': the package rviz2 is not installed")
     if switched(context, "rviz"):
         arguments = ["-d", given(context, "rviz_config")]
         actions.append(Node(package="rviz2", executable="rviz2", arguments=arguments, parameters=[time], **common))

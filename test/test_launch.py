@@ -1,0 +1,133 @@
+"""The launch files under ROS's own launch, which is not on PyPI: skipped where it cannot be imported."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("launch_ros", reason="ROS's launch and launch_ros are not on PyPI; source a ROS 2 installation")
+from launch import LaunchContext
+from launch.actions import DeclareLaunchArgument
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+from robot_dynamics.ros import launching
+from robot_dynamics.warm_up import warm_up_once
+
+ROOT = Path(__file__).resolve().parents[1]
+RUNNER = """
+import sys
+from launch import LaunchDescription, LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+arguments = [tuple(word.split(":=", 1)) for word in sys.argv[2:]]
+service = LaunchService()
+source = PythonLaunchDescriptionSource(sys.argv[1])
+service.include_launch_description(LaunchDescription([IncludeLaunchDescription(source, launch_arguments=arguments)]))
+sys.exit(service.run())
+"""
+LAUNCHES = {"plant": 1, "feedforward": 2, "quadruped": 4, "compare_contacts": 6}
+"""Launch file -> nodes of this package that it starts."""
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """An install prefix that runs this source tree: where ament finds the package and its executables."""
+    prefix = tmp_path_factory.mktemp("prefix")
+    index = prefix / "share" / "ament_index" / "resource_index" / "packages"
+    index.mkdir(parents=True)
+    shutil.copy(ROOT / "resource" / "robot_dynamics", index)
+    shutil.copytree(ROOT / "scripts", prefix / "lib" / "robot_dynamics")
+    return prefix
+
+
+def start(prefix, name, *arguments):
+    """A launch file in a process and DDS domain of its own."""
+    environment = {
+        **os.environ,
+        "AMENT_PREFIX_PATH": os.pathsep.join([str(prefix), *os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)]),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+        "ROS_DOMAIN_ID": str(1 + os.getpid() % 100),
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+    }
+    command = [sys.executable, "-c", RUNNER, str(ROOT / "launch" / f"{name}.launch.py"), *arguments]
+    pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL, "text": True}
+    return subprocess.Popen(command, env=environment, cwd=prefix, start_new_session=True, **pipe)
+
+
+def refusal(prefix, name, *arguments):
+    """What a launch file that cannot start prints."""
+    process = start(prefix, name, *arguments)
+    printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "process started" not in printed
+    return printed
+
+
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_arguments_are_described(name):
+    description = PythonLaunchDescriptionSource(str(ROOT / "launch" / f"{name}.launch.py"))
+    declared = [
+        entity
+        for entity in description.get_launch_description(LaunchContext()).entities
+        if isinstance(entity, DeclareLaunchArgument)
+    ]
+    names = {argument.name for argument in declared}
+    assert {"namespace", "urdf_file", "use_sim_time", "params_file", "log_level"} <= names
+    assert all(argument.description.startswith(launching.ARGUMENTS[argument.name][1]) for argument in declared)
+
+
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_missing_robot_is_one_sentence(name, prefix):
+    assert "there is no file '/nowhere/a.urdf'" in refusal(prefix, name, "urdf_file:=/nowhere/a.urdf")
+
+
+@pytest.mark.parametrize(
+    ("argument", "sentence"),
+    [
+        ("contact_model:=soft", "spring_damper"),
+        ("clearance:=high", "launch argument 'clearance' must be a number, got 'high'"),
+        ("description_package:=nowhere", "package 'nowhere' not found"),
+    ],
+)
+def test_bad_argument_is_one_sentence(argument, sentence, prefix):
+    assert sentence in refusal(prefix, "quadruped", argument)
+
+
+def test_broken_xacro_is_one_sentence(prefix, tmp_path):
+    pytest.importorskip("xacro", reason="xacro is not installed")
+    (tmp_path / "a.xacro").write_text('<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="${nobody}"/>')
+    assert "nobody" in refusal(prefix, "plant", f"urdf_file:={tmp_path / 'a.xacro'}")
+    assert "'xacro_args'" in refusal(prefix, "plant", f"urdf_file:={tmp_path / 'a.xacro'}", "xacro_args:=a")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("plant", ["paused:=true", "clearance:=0.1", "contact_model:=impulse"]),
+        ("feedforward", [f"urdf_file:={launching.MINI_CHEETAH}", "controller:=my_controller"]),
+        ("quadruped", ["namespace:=my_robot", "trot:=true"]),
+        ("compare_contacts", ["log_level:=info"]),
+    ],
+)
+def test_nodes_become_ready_and_end_on_ctrl_c(name, arguments, prefix):
+    warm_up_once(print)
+    process = start(prefix, name, *arguments)
+    lines = []
+    try:
+        while sum(line.rstrip().endswith(": ready") for line in lines) < LAUNCHES[name]:
+            line = process.stdout.readline()
+            assert line, "".join(lines)
+            lines.append(line)
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert len(re.findall(r"process has (finished cleanly|died)", rest)) == LAUNCHES[name], rest
+    assert "Traceback" not in "".join(lines) + rest
