@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import robot_dynamics as rd
+from robot_dynamics.closed_form import cross_check, short_limbs
 from robot_dynamics.kernels import jit
 from robot_dynamics.share import share_folder
 
@@ -77,5 +78,8 @@ def warm_up() -> Iterator[str]:
     yield "contact inertia"
     rd.contact_inertia_inverse(model, feet, q)
     rd.test_force_response(model, feet, q)
+    yield "closed form"
+    for limb in short_limbs(model):
+        cross_check(model, limb, q, rd.mass_matrix(model, q))
     yield "plant"
     rd.Plant(model).step()

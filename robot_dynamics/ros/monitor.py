@@ -5,6 +5,7 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray
 
+from ..closed_form import cross_check, short_limbs
 from ..control.contacts import ContactForces
 from ..control.monitor import Residual, consistency, inertia
 from ..control.state import MeasuredState
@@ -13,6 +14,9 @@ from . import convert
 from .component import ERROR, LATEST, OK, SENSOR, STALE, WARN, Component
 from .parameters import MonitorParameters
 from .run import run
+
+CLOSED_FORM_LIMIT = 1e-9
+"""Largest relative difference of a limb's mass matrix from its closed form; rounding leaves 1e-15."""
 
 
 class MonitorNode(Component):
@@ -32,7 +36,8 @@ class MonitorNode(Component):
         self.residual_message = convert.JointStateWriter(model.joint_names, position=False, velocity=False)
         self.energy_message = convert.MultiArrayWriter(["kinetic,potential,total [J]"], [3])
         self.last = -np.inf
-        self.figures = inertia(model, self.state.q)
+        self.figures, self.figures_q = inertia(model, self.state.q), self.state.q.copy()
+        self.limbs = short_limbs(model) if v.closed_form else ()
         if not model.report.singular:
             consistency(model, self.state.q, self.state.qd, self.state.effort)
 
@@ -75,7 +80,7 @@ class MonitorNode(Component):
         s, model = self.state, self.model
         if s.joints.receipt is None:
             return
-        self.figures = inertia(model, s.q)
+        self.figures, self.figures_q = inertia(model, s.q), s.q.copy()
         self.matrix_message.data[:] = self.figures.matrix
         self.matrices.publish(self.matrix_message.msg)
         kinetic, potential = kinetic_energy(model, s.q, s.qd), potential_energy(model, s.q)
@@ -109,11 +114,17 @@ class MonitorNode(Component):
                     f"armature {armature:+.4f} kg m^2, friction {viscous:+.3f} N m s/rad and {coulomb:+.3f} N m"
                 )
         values["|tau - RNEA(ABA(tau))|"] = error = consistency(model, s.q, s.qd, s.effort)
+        H = self.figures.matrix
+        apart = max((cross_check(model, limb, self.figures_q, H) for limb in self.limbs), default=0.0)
+        if self.limbs:
+            values["CRBA apart from closed form, relative"] = apart
         publishers = self.count_publishers("joint_states")
         if s.joints.stale(now):
             return STALE, "no joint_states", values | refused
         if error > v.consistency_limit:
             return ERROR, "forward and inverse dynamics disagree", values | refused
+        if apart > CLOSED_FORM_LIMIT:
+            return ERROR, "mass matrix and closed form disagree", values | refused
         if publishers > 1:
             return WARN, f"{publishers} publishers on joint_states", values | refused
         if self.figures.condition > v.condition_limit:

@@ -175,6 +175,9 @@ class MonitorParameters(RobotParameters):
     state_timeout: float = parameter(0.5, "Age of joint_states at which the diagnostic turns stale.", "s", low=0.001)
     condition_limit: float = parameter(1e6, "Condition number of the mass matrix that warns.", low=1)
     consistency_limit: float = parameter(1e-6, "Largest |tau - RNEA(ABA(tau))| that is fine.", "N m", low=0)
+    closed_form: bool = parameter(
+        True, "Check the mass matrix of limbs of at most 4 joints against their closed form, once a second.", fixed=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
