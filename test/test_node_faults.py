@@ -1,0 +1,218 @@
+"""The fault table: what bad commanders and bad sensors do to the nodes, over real DDS."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from ros_nodes import BEST_EFFORT, Peer, Process, peer, running
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool
+
+from robot_dynamics.ros import convert
+
+pytestmark = pytest.mark.ros
+NAN = float("nan")
+
+
+@pytest.fixture(scope="module")
+def us() -> Iterator[Peer]:
+    plant = Process("plant", "-p", "update_rate:=500.0", "-p", "timestep:=0.002")
+    with running(plant), peer() as us:
+        plant.await_line("ready")
+        us.listen(JointState, "joint_states")
+        us.new("joint_states")
+        yield us
+        assert all(np.isfinite([*m.position, *m.velocity, *m.effort]).all() for m in us.heard["joint_states"])
+        assert plant.end() == (0, [])
+
+
+def command(us: Peer, **changes) -> JointState:
+    """A good command for the last state, with changes."""
+    state = us.new("joint_states")[-1]
+    msg = JointState(name=list(state.name), position=list(state.position))
+    msg.header.stamp = state.header.stamp
+    for field, value in changes.items():
+        if field == "later":
+            convert.write_stamp(
+                msg.header.stamp, convert.nanoseconds_from_stamp(state.header.stamp) + round(1e9 * value)
+            )
+        else:
+            setattr(msg, field, value)
+    return msg
+
+
+@pytest.mark.parametrize(
+    ("cause", "changes"),
+    [
+        ("not finite", {"position": [NAN] * 12}),
+        ("not finite", {"velocity": [float("inf")] * 12}),
+        ("wrong length", {"position": [0.0] * 11}),
+        ("unknown joint", {"name": [f"elbow_{i}" for i in range(12)]}),
+        ("duplicate joint", {"name": ["FR_knee"] * 12}),
+        ("stale stamp", {"later": -0.5}),
+        ("stamp from the future", {"later": 1.0}),
+    ],
+)
+def test_a_bad_target_is_refused_named_in_the_diagnostics_and_a_good_one_still_works(us, cause, changes):
+    key = f"refused targets: {cause}"
+    before = int(us.status("plant").get(key, 0))
+
+    def noticed() -> bool:
+        us.send("joint_commands", command(us, **changes))
+        return int(us.status("plant").get(key, 0)) > before
+
+    us.until(noticed, key)
+    obeys(us)
+
+
+@pytest.mark.parametrize(("cause", "data"), [("not finite", [NAN] * 12), ("wrong length", [0.0] * 11)])
+def test_bad_efforts_are_refused_and_named(us, cause, data):
+    key = f"refused efforts: {cause}"
+    before = int(us.status("plant").get(key, 0))
+
+    def noticed() -> bool:
+        us.send("effort_controller/commands", Float64MultiArray(data=data))
+        us.new("joint_states")
+        return int(us.status("plant").get(key, 0)) > before
+
+    us.until(noticed, key)
+
+
+def obeys(us: Peer) -> None:
+    """Send good commands until the diagnostics say that they are followed."""
+
+    def following() -> bool:
+        us.send("joint_commands", command(us))
+        return us.status("plant").get("message") == "following"
+
+    us.until(following, "obedience")
+
+
+def test_permuted_joints_do_the_same(us):
+    state = us.new("joint_states")[-1]
+    order = np.random.default_rng(0).permutation(12)
+    wanted = np.array(state.position) + 0.02
+
+    def there() -> bool:
+        now = command(us, name=[state.name[i] for i in order], position=[wanted[i] for i in order])
+        us.send("joint_commands", now)
+        return np.abs(np.array(us.heard["joint_states"][-1].position) - wanted).max() < 0.06
+
+    us.until(there, "the permuted target")
+
+
+def test_ten_commands_per_tick_are_all_taken(us):
+    for _ in range(20):
+        msg = command(us)
+        for _ in range(10):
+            us.send("joint_commands", msg)
+    obeys(us)
+
+
+def test_a_commander_that_falls_silent_leads_to_the_hold_and_a_new_one_recovers(us):
+    obeys(us)
+    us.until(lambda: us.status("plant").get("message") == "timed out", "the timeout")
+    first = np.array(us.new("joint_states")[0].position)
+    assert np.abs(np.array(us.new("joint_states", 100)[-1].position) - first).max() < 0.05
+    obeys(us)
+
+
+def test_a_killed_controller_can_be_started_again():
+    simulated = ("-p", "use_sim_time:=true")
+    plant = Process("plant", "-p", "update_rate:=500.0", "-p", "timestep:=0.002")
+    first = Process("controller", *simulated)
+    with running(plant, first), peer() as us:
+        us.until(lambda: us.status("plant").get("message") == "following", "obedience")
+        first.popen.kill()
+        us.until(lambda: us.status("plant").get("message") == "timed out", "the timeout")
+        again = Process("controller", *simulated)
+        with running(again):
+            us.until(lambda: us.status("plant").get("message") == "following", "obedience")
+        assert plant.end() == (0, [])
+
+
+def state(us: Peer, seconds: float, **changes) -> JointState:
+    """A joint state as the hardware would send it."""
+    n = 12
+    names = [f"{leg}_{joint}" for leg in ("FR", "FL", "HR", "HL") for joint in ("abad", "hip", "knee")]
+    msg = JointState(name=names, position=[0.1] * n, velocity=[0.0] * n, effort=[0.0] * n)
+    convert.write_stamp(msg.header.stamp, us.node.get_clock().now().nanoseconds + round(1e9 * seconds))
+    for field, value in changes.items():
+        setattr(msg, field, value)
+    return msg
+
+
+@pytest.fixture
+def hardware() -> Iterator[tuple[Peer, Process]]:
+    """The feed-forward on a fixed robot as on hardware: dry, with a short timeout."""
+    options = ("floating_base:=false", "mode:=gravity", "ramp_time:=0.1", "state_timeout:=0.3")
+    node = Process("feedforward", *(word for option in options for word in ("-p", option)))
+    with running(node), peer() as us:
+        node.await_line("ready")
+        us.listen(Float64MultiArray, "effort_controller/commands")
+        us.listen(JointState, "feedforward/torque/total")
+        yield us, node
+        assert node.end() == (0, [])
+        assert all(np.isfinite(m.data).all() for m in us.heard["effort_controller/commands"])
+
+
+def test_hardware_gets_nothing_until_enabled_and_zero_when_the_state_falls_silent(hardware):
+    us, _ = hardware
+    commands = us.heard["effort_controller/commands"]
+
+    def total() -> bool:
+        us.send("joint_states", state(us, 0.0), BEST_EFFORT)
+        return us.heard["feedforward/torque/total"]
+
+    us.until(total, "the dry torque")
+    assert not commands
+    assert us.call(SetBool, "feedforward/enable", data=True).success
+
+    def ramped() -> bool:
+        us.send("joint_states", state(us, 0.0), BEST_EFFORT)
+        us.executor.spin_once(timeout_sec=0.01)
+        return len(commands) > 2 and np.allclose(commands[-1].data, us.heard["feedforward/torque/total"][-1].effort)
+
+    us.until(ramped, "the full torque")
+    sizes = [np.abs(m.data).max() for m in commands]
+    assert sizes[0] < sizes[-1]
+    us.until(lambda: not np.any(commands[-1].data), "the timeout action")
+    us.until(lambda: us.status("feedforward").get("message") == "no joint_states", "the diagnostic")
+    us.until(ramped, "recovery")
+
+
+def test_the_emergency_stop_of_the_feedforward_latches(hardware):
+    us, _ = hardware
+    us.send("joint_states", state(us, 0.0), BEST_EFFORT)
+    us.call(SetBool, "feedforward/enable", data=True)
+    us.call(SetBool, "feedforward/estop", data=True)
+    us.until(lambda: us.status("feedforward").get("message") == "emergency stop", "the diagnostic")
+    assert not us.call(SetBool, "feedforward/enable", data=True).success
+    us.call(SetBool, "feedforward/estop", data=False)
+    assert us.call(SetBool, "feedforward/enable", data=True).success
+
+
+@pytest.mark.parametrize(
+    ("cause", "later", "changes"),
+    [
+        ("not finite", 0.0, {"position": [NAN] * 12}),
+        ("wrong length", 0.0, {"position": [0.0] * 3}),
+        ("unknown joint", 0.0, {"name": [f"elbow_{i}" for i in range(12)]}),
+        ("stale stamp", -5.0, {}),
+        ("stamp from the future", 5.0, {}),
+    ],
+)
+def test_a_bad_state_is_refused_and_named(hardware, cause, later, changes):
+    us, _ = hardware
+    us.call(SetBool, "feedforward/enable", data=True)
+
+    def noticed() -> bool:
+        us.send("joint_states", state(us, later, **changes), BEST_EFFORT)
+        us.executor.spin_once(timeout_sec=0.02)
+        return f"refused joint_states: {cause}" in us.status("feedforward")
+
+    us.until(noticed, cause)

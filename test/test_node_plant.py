@@ -1,0 +1,221 @@
+"""What the plant node promises to whoever listens: clock, states, sensors, contacts, services."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from nav_msgs.msg import Odometry
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
+from ros_nodes import Peer, Process, peer, running
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+from std_msgs.msg import Float64MultiArray, UInt32
+from std_srvs.srv import SetBool, Trigger
+from visualization_msgs.msg import MarkerArray
+
+from robot_dynamics.ros import convert
+
+pytestmark = pytest.mark.ros
+WEIGHT = 9.81 * 8.252
+LEGS = ("FR", "FL", "HR", "HL")
+
+
+@pytest.fixture(scope="module")
+def us() -> Iterator[Peer]:
+    """The plant of the Mini Cheetah, holding, and a peer that hears everything it says."""
+    plant = Process("plant", "-p", "update_rate:=500.0", "-p", "timestep:=0.002", "-p", "timeout_action:=zero")
+    with running(plant), peer() as us:
+        plant.await_line("ready")
+        for kind, topic in (
+            (JointState, "joint_states"),
+            (Odometry, "odom"),
+            (Imu, "imu/data"),
+            (MultiDOFJointState, "contacts"),
+            (Clock, "/clock"),
+            (Float64MultiArray, "plant/energy"),
+            (MarkerArray, "plant/markers"),
+            (WrenchStamped, "contacts/FR_knee/wrench"),
+        ):
+            us.listen(kind, topic)
+        for topic in us.heard:
+            us.new(topic)
+        yield us
+        assert plant.end() == (0, [])
+
+
+@pytest.fixture(autouse=True)
+def at_home(us: Peer) -> Iterator[None]:
+    """Put the robot back after every test."""
+    yield
+    us.call(SetBool, "plant/estop", data=False)
+    us.call(SetBool, "plant/pause", data=False)
+    us.call(Trigger, "plant/reset")
+
+
+def stamp(msg) -> int:
+    return convert.nanoseconds_from_stamp(msg.header.stamp)
+
+
+def pause(us: Peer, on: bool) -> None:
+    assert us.call(SetBool, "plant/pause", data=on).success
+    if on:
+        settled(us)
+
+
+def settled(us: Peer) -> int:
+    """Wait until the clock repeats itself; returns its value."""
+    us.until(lambda: us.heard["/clock"][-1] == us.heard["/clock"][-3], "a standing clock")
+    return convert.nanoseconds_from_stamp(us.heard["/clock"][-1].clock)
+
+
+def test_time_starts_above_zero_and_goes_on_by_the_period(us):
+    times = [convert.nanoseconds_from_stamp(m.clock) for m in us.new("/clock", 50)]
+    assert min(times) > 1_000_000_000
+    assert set(np.diff(times)) <= {2_000_000, 4_000_000}
+
+
+def test_it_holds_its_crouch_under_a_running_clock(us):
+    first, last = (np.array(m.position) for m in us.new("joint_states", 100)[::99])
+    assert np.abs(last - first).max() < 0.1
+    us.until(lambda: us.status("plant").get("message") == "holding", "the diagnostic")
+
+
+def test_the_states_name_the_joints_and_the_frames(us):
+    state, odom = us.new("joint_states")[0], us.new("odom")[0]
+    assert state.name == [f"{leg}_{joint}" for leg in LEGS for joint in ("abad", "hip", "knee")]
+    assert (odom.header.frame_id, odom.child_frame_id, state.header.frame_id) == ("odom", "base", "base")
+    assert len(state.position) == len(state.velocity) == len(state.effort) == 12
+
+
+def test_the_imu_reads_gravity_upwards_and_the_feet_carry_the_weight(us):
+    us.new("contacts", 300)
+    force = np.mean([[w.force.z for w in m.wrench] for m in us.new("contacts", 100)], axis=0)
+    assert force.sum() == pytest.approx(WEIGHT, rel=0.02)
+    z = np.mean([m.linear_acceleration.z for m in us.new("imu/data", 100)])
+    assert z == pytest.approx(9.81, abs=0.1)
+    assert us.new("imu/data")[0].header.frame_id == "base"
+    knee = np.mean([m.wrench.force.z for m in us.new("contacts/FR_knee/wrench", 100)])
+    assert 0.1 * WEIGHT < knee < 0.5 * WEIGHT
+
+
+def test_a_contact_message_holds_every_point(us):
+    msg = us.new("contacts")[0]
+    assert len(msg.joint_names) == len(msg.transforms) == len(msg.twist) == len(msg.wrench) == 16
+    assert sum(name == "base" for name in msg.joint_names) == 8
+
+
+def test_the_pause_stops_time_which_is_still_told(us):
+    pause(us, True)
+    now = settled(us)
+    assert {convert.nanoseconds_from_stamp(m.clock) for m in us.new("/clock", 3)} == {now}
+    pause(us, False)
+    us.until(lambda: convert.nanoseconds_from_stamp(us.heard["/clock"][-1].clock) > now, "a running clock")
+
+
+def test_steps_go_on_by_exactly_so_many_ticks(us):
+    pause(us, True)
+    before = settled(us)
+    us.send("plant/step", UInt32(data=5))
+    us.until(lambda: convert.nanoseconds_from_stamp(us.heard["/clock"][-1].clock) > before, "a step")
+    assert settled(us) - before == 5 * 2_000_000
+
+
+def test_a_reset_puts_the_robot_back_while_time_goes_on(us):
+    home = np.array(us.new("joint_states")[0].position)
+    us.send("effort_controller/commands", Float64MultiArray(data=[5.0] * 12))
+    us.until(lambda: np.abs(np.array(us.heard["joint_states"][-1].position) - home).max() > 0.2, "a motion")
+    before = stamp(us.heard["joint_states"][-1])
+    us.call(Trigger, "plant/reset")
+    us.until(lambda: np.abs(np.array(us.heard["joint_states"][-1].position) - home).max() < 0.05, "the home pose")
+    assert stamp(us.heard["joint_states"][-1]) > before
+
+
+def test_the_applied_effort_is_the_commanded_one(us):
+    tau = np.linspace(-1.0, 1.0, 12)
+
+    def applied() -> bool:
+        us.send("effort_controller/commands", Float64MultiArray(data=tau.tolist()))
+        us.new("joint_states")
+        return np.allclose(us.heard["joint_states"][-1].effort, tau)
+
+    us.until(applied, "the commanded efforts")
+
+
+def test_targets_reach_the_joint_they_name(us):
+    state = us.new("joint_states")[-1]
+    names, wanted = state.name[::-1], dict(zip(state.name, state.position, strict=True))
+    wanted["FR_knee"] -= 0.2
+    knee, other = state.name.index("FR_knee"), state.name.index("HL_knee")
+
+    def driven() -> bool:
+        us.send("joint_commands", JointState(name=names, position=[wanted[n] for n in names]))
+        return any(m.effort[knee] < m.effort[other] - 5.0 for m in us.new("joint_states", 5))
+
+    us.until(driven, "an effort on the knee that was named")
+
+
+def test_a_push_moves_the_base(us):
+    y = us.new("odom")[0].twist.twist.linear.y
+    push = WrenchStamped()
+    push.header.frame_id, push.wrench.force.y = "base", 60.0
+    us.send("plant/push", push)
+    us.until(lambda: abs(us.heard["odom"][-1].twist.twist.linear.y - y) > 0.02, "a motion sideways")
+
+
+def test_the_robot_can_be_put_somewhere_and_falls_from_there(us):
+    pose = PoseStamped()
+    pose.pose.position.x, pose.pose.position.z = 1.0, 1.0
+    us.send("plant/set_pose", pose)
+    us.until(lambda: us.heard["odom"][-1].pose.pose.position.x > 0.9, "the place")
+    us.until(lambda: us.heard["odom"][-1].twist.twist.linear.z < -0.5, "the fall")
+    assert abs(us.heard["imu/data"][-1].linear_acceleration.z) < 2.0
+    us.call(Trigger, "plant/reset")
+    us.until(lambda: abs(us.heard["odom"][-1].pose.pose.position.x) < 0.1, "home")
+
+
+def test_the_emergency_stop_ignores_commands_and_damps(us):
+    us.call(SetBool, "plant/estop", data=True)
+    us.until(lambda: us.status("plant").get("message") == "stopped", "the diagnostic")
+
+    def limp() -> bool:
+        us.send("effort_controller/commands", Float64MultiArray(data=[3.0] * 12))
+        return np.abs(us.new("joint_states", 5)[-1].effort).max() < 0.5
+
+    us.until(limp, "joints that have come to rest without effort")
+
+
+def test_the_energy_is_balanced_and_the_markers_show_the_forces(us):
+    energy = us.new("plant/energy")[0]
+    labels = energy.layout.dim[0].label
+    assert labels.startswith("kinetic, potential, elastic")
+    kinetic, potential, elastic, initial, work, joint, contact, error = energy.data
+    assert kinetic + potential + elastic == pytest.approx(initial + work - joint - contact + error)
+    markers = {m.ns: m for m in us.new("plant/markers")[-1].markers}
+    assert len(markers["forces"].points) == 8
+    assert len(markers["friction cones"].points) == 64
+    assert len(markers["support polygon"].points) == 5
+    assert len(markers["centre of mass"].points) == 2
+
+
+def set_parameter(us: Peer, name: str, value: ParameterValue):
+    return us.call(SetParameters, "plant/set_parameters", parameters=[Parameter(name=name, value=value)]).results[0]
+
+
+def test_parameters_change_at_run_time_or_are_refused_with_the_reason(us):
+    double = ParameterType.PARAMETER_DOUBLE
+    assert set_parameter(us, "command_timeout", ParameterValue(type=double, double_value=0.3)).successful
+    refused = set_parameter(us, "real_time_factor", ParameterValue(type=double, double_value=-1.0))
+    assert not refused.successful
+    assert "real_time_factor" in refused.reason
+    refused = set_parameter(us, "timestep", ParameterValue(type=double, double_value=0.001))
+    assert not refused.successful
+    assert "read-only" in refused.reason
+    text = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value="run")
+    refused = set_parameter(us, "timeout_action", text)
+    assert not refused.successful
+    assert "hold, zero, damp, pause" in refused.reason
