@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from .checks import checked
 from .description import Array
 from .errors import SingularModelError
-from .kernels import batch, bodies, dense, tree, world
+from .kernels import batch, bodies, dense, limbs, tree, world
 from .model import Model
 
 NO_WRENCH = np.empty((0, 6))
@@ -21,6 +21,10 @@ NO_WRENCH = np.empty((0, 6))
 
 def _wrench(model: Model, f_ext: ArrayLike | None) -> Array:
     return NO_WRENCH if f_ext is None else checked("f_ext", f_ext, (model.nb, 6))
+
+
+def _wrench_or_none(model: Model, f_ext: ArrayLike | None) -> Array | None:
+    return None if f_ext is None else checked("f_ext", f_ext, (model.nb, 6))
 
 
 def inverse_dynamics(
@@ -35,7 +39,21 @@ def inverse_dynamics(
     qd = checked("qd", qd, (model.nv,))
     qdd = checked("qdd", qdd, (model.nv,))
     tau = np.empty(model.nv)
-    tree.inverse_dynamics(model.topology, model.parameters, q, qd, qdd, _wrench(model, f_ext), 1.0, tau)
+    if (limbed := model.limbs) is not None:
+        limbs.inverse_dynamics(
+            limbed.levels,
+            limbed.count,
+            model.parameters,
+            limbed.lanes,
+            q,
+            qd,
+            qdd,
+            _wrench_or_none(model, f_ext),
+            1.0,
+            tau,
+        )
+    else:
+        tree.inverse_dynamics(model.topology, model.parameters, q, qd, qdd, _wrench(model, f_ext), 1.0, tau)
     return tau
 
 
@@ -89,7 +107,12 @@ def forward_dynamics(
         dense.solve_spd(mass_matrix(model, q), qdd)
         return qdd
     qdd = np.empty(model.nv)
-    tree.forward_dynamics(model.topology, model.parameters, q, qd, tau, _wrench(model, f_ext), qdd)
+    if (limbed := model.limbs) is not None:
+        limbs.forward_dynamics(
+            limbed.levels, limbed.count, model.parameters, limbed.lanes, q, qd, tau, _wrench_or_none(model, f_ext), qdd
+        )
+    else:
+        tree.forward_dynamics(model.topology, model.parameters, q, qd, tau, _wrench(model, f_ext), qdd)
     return qdd
 
 
@@ -130,7 +153,11 @@ def check_regular(model: Model) -> None:
 def mass_matrix(model: Model, q: ArrayLike) -> Array:
     """Answer how forces and accelerations are tied: H(q) by CRBA (SPEC C1-C3, [RBDA] table 6.2). Returns (nv, nv)."""
     H = np.empty((model.nv, model.nv))
-    tree.mass_matrix(model.topology, model.parameters, checked("q", q, (model.nq,)), H)
+    q = checked("q", q, (model.nq,))
+    if (limbed := model.limbs) is not None:
+        limbs.mass_matrix(limbed.levels, limbed.count, model.parameters, limbed.lanes, q, H)
+    else:
+        tree.mass_matrix(model.topology, model.parameters, q, H)
     return H
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .description import Array, Inertial, Joint, Link, Robot, Rotor, Shape
 from .errors import ModelError, UnknownNameError
-from .kernels import rows
+from .kernels import limbs, rows
 from .kernels.bodies import center_of_mass
 from .kernels.dense import pivots
 from .kernels.tree import mass_matrix
@@ -39,6 +39,17 @@ class Report:
     """Mimic joint -> the law it follows."""
     dropped: Mapping[str, int]
     """Tags of the URDF that dynamics does not use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limbs:
+    """Equal serial limbs of revolute joints on the base, the whole rest of the robot (`kernels.limbs`)."""
+
+    count: int
+    levels: tuple[int, ...]
+    """One entry per joint of a limb."""
+    lanes: Array
+    """Rows of the limbs' bodies, arranged for one SIMD lane per limb."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +101,8 @@ class Model:
     """Packed rows, see `kernels.rows`."""
     row_body: IntArray = field(repr=False)
     """(nb,) kernel row of each body."""
+    limbs: Limbs | None = field(repr=False)
+    """Set for robots that are a base and equal limbs; all others go to the driver for any tree."""
 
     def joint_index(self, name: str) -> int:
         """Position of joint `name` in `joint_names`. Raises UnknownNameError."""
@@ -414,7 +427,16 @@ def _assemble(
         topology=_frozen(packed.topology, np.int64),
         parameters=_frozen(packed.parameters),
         row_body=_frozen(packed.row_body, np.int64),
+        limbs=_limbs(packed, floating_base),
     )
+
+
+def _limbs(packed: _Packed, floating_base: bool) -> Limbs | None:
+    shape = limbs.shape(packed.topology, packed.parameters, floating_base)
+    if shape is None:
+        return None
+    count, depth = shape
+    return Limbs(count, tuple(range(depth)), _frozen(limbs.pack(packed.parameters, count, depth)))
 
 
 def _frozen(values: ArrayLike, kind: type = np.float64) -> NDArray:

@@ -8,7 +8,22 @@ For spatial accelerations (omega'; v') of SPEC the same recursions hold with a =
 """
 
 from .jit import inline
-from .scalar import add, congruence, cross, matmul, mul, quaternion_matrix, scale, smul, sub, tmul, transpose, turn_z
+from .scalar import (
+    add,
+    add6,
+    add9,
+    congruence,
+    cross,
+    matmul,
+    mul,
+    quaternion_matrix,
+    scale,
+    smul,
+    sub,
+    tmul,
+    transpose,
+    turn_z,
+)
 
 # ---- joints: one small function each ------------------------------------------------------------------------------
 
@@ -55,6 +70,12 @@ def free_motion(E, w, ap, wJ, vJ):
 
 
 @inline
+def root_motion(E, w, v, g):
+    """Acceleration of a free root's origin while its twist (w, v), own axes, stays; the world accelerates at -g."""
+    return sub(cross(w, v), tmul(E, g))
+
+
+@inline
 def revolute_column(M, H, N):
     """U = I^A S and S^T I^A S for a revolute joint (A5): linear part, angular part, scalar."""
     return (H[2], H[5], H[8]), (N[2], N[4], N[5]), N[5]
@@ -86,6 +107,26 @@ def body_bias(h, inertia, w):
 def body_blocks(m, h, inertia):
     """Rigid-body inertia as blocks M, H, N: f = m a + al x h, so H = -[h]."""
     return (m, 0.0, 0.0, m, 0.0, m), (0.0, h[2], -h[1], -h[2], 0.0, h[0], h[1], -h[0], 0.0), inertia
+
+
+@inline
+def body_matrix(m, h, inertia):
+    """Rows of [I, [h]; -[h], m 1], the inertia over [angular; linear]."""
+    J = inertia
+    return (
+        (J[0], J[1], J[2], 0.0, -h[2], h[1]),
+        (J[1], J[3], J[4], h[2], 0.0, -h[0]),
+        (J[2], J[4], J[5], -h[1], h[0], 0.0),
+        (0.0, h[2], -h[1], m, 0.0, 0.0),
+        (-h[2], 0.0, h[0], 0.0, m, 0.0),
+        (h[1], -h[0], 0.0, 0.0, 0.0, m),
+    )
+
+
+@inline
+def add_blocks(a, b):
+    """Sum of two inertias given as blocks."""
+    return add6(a[0], b[0]), add9(a[1], b[1]), add6(a[2], b[2])
 
 
 @inline

@@ -9,6 +9,8 @@ import math
 from .jit import inline, strict
 
 ZERO3 = (0.0, 0.0, 0.0)
+ZERO6 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+ZERO9 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
@@ -65,6 +67,28 @@ def sincos(x):
 def add(a, b):
     """A + b."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+@inline
+def add6(a, b):
+    """Sum of six numbers each."""
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
+
+
+@inline
+def add9(a, b):
+    """Sum of nine numbers each."""
+    return (
+        a[0] + b[0],
+        a[1] + b[1],
+        a[2] + b[2],
+        a[3] + b[3],
+        a[4] + b[4],
+        a[5] + b[5],
+        a[6] + b[6],
+        a[7] + b[7],
+        a[8] + b[8],
+    )
 
 
 @inline

@@ -13,6 +13,7 @@ from .link import (
     body_bias,
     body_blocks,
     body_force,
+    body_matrix,
     composite_to_parent,
     force_to_parent,
     free_motion,
@@ -280,20 +281,9 @@ def walk(topology, parameters, i, f, n, row, ratio, w, mass_matrix):
 
 @routine
 def free_block(topology, parameters, i, w, mass_matrix):
-    """Rows of H of a free joint: its own 6x6 block [I, [h]; -[h], m 1] and what its ancestors feel."""
+    """Rows of H of a free joint: its own 6x6 block and what its ancestors feel."""
     iv = topology[i, IV]
-    m = w[i, M]
-    h = row3(w, i, H)
-    J = row6(w, i, N)
-    own = (
-        (J[0], J[1], J[2], 0.0, -h[2], h[1]),
-        (J[1], J[3], J[4], h[2], 0.0, -h[0]),
-        (J[2], J[4], J[5], -h[1], h[0], 0.0),
-        (0.0, h[2], -h[1], m, 0.0, 0.0),
-        (-h[2], 0.0, h[0], 0.0, m, 0.0),
-        (h[1], -h[0], 0.0, 0.0, 0.0, m),
-    )
-    for k, x in enumerate(own):
+    for k, x in enumerate(body_matrix(w[i, M], row3(w, i, H), row6(w, i, N))):
         for c in range(6):
             mass_matrix[iv + k, iv + c] = x[c]
         walk(topology, parameters, i, (x[3], x[4], x[5]), (x[0], x[1], x[2]), iv + k, 1.0, w, mass_matrix)

@@ -1,0 +1,126 @@
+"""Loops over SIMD lanes: workspaces on the stack, and tuples read from and written to them.
+
+A lane array is flat; number k of a lane stands at `k * LANES + lane`, so that one vector instruction serves all lanes.
+LLVM turns a loop over lanes into such instructions when nothing branches in it, no index has a sign to check and what is
+written cannot overlap what is read: hence raw loads and stores, and results collected on the stack.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import config, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
+
+from .jit import inline
+
+LANES = 8
+"""Most lanes: 64 bytes, one cache line."""
+
+
+def _stack(context, count):
+    """Uninitialised float64 array of `count` numbers (a compile-time constant) on the stack."""
+    if not isinstance(count, types.IntegerLiteral):
+        return None
+    array = types.Array(types.float64, 1, "C")
+
+    def codegen(context, builder, signature, arguments):
+        with builder.goto_entry_block():
+            data = builder.alloca(ir.ArrayType(ir.DoubleType(), count.literal_value))
+            data.align = 64
+        out = make_array(array)(context, builder)
+        size = context.get_constant(types.intp, count.literal_value)
+        eight = context.get_constant(types.intp, 8)
+        populate_array(
+            out,
+            data=builder.bitcast(data, ir.DoubleType().as_pointer()),
+            shape=cgutils.pack_array(builder, [size]),
+            strides=cgutils.pack_array(builder, [eight]),
+            itemsize=eight,
+            meminfo=None,
+        )
+        return out._getvalue()
+
+    return array(count), codegen
+
+
+def _lane(context, x, o):
+    """x[o] of a contiguous float64 array, o >= 0 and in range."""
+
+    def codegen(context, builder, signature, arguments):
+        data = make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.load(builder.gep(data, [arguments[1]], inbounds=True))
+
+    return types.float64(x, types.intp), codegen
+
+
+def _to_lane(context, x, o, value):
+    """x[o] = value under the conditions of `lane`."""
+
+    def codegen(context, builder, signature, arguments):
+        data = make_array(signature.args[0])(context, builder, arguments[0]).data
+        builder.store(arguments[2], builder.gep(data, [arguments[1]], inbounds=True))
+        return context.get_dummy_value()
+
+    return types.void(x, types.intp, types.float64), codegen
+
+
+if config.DISABLE_JIT:
+    stack = np.empty
+    lane = np.ndarray.__getitem__
+    to_lane = np.ndarray.__setitem__
+else:
+    stack = intrinsic(prefer_literal=True)(_stack)
+    lane = intrinsic(_lane)
+    to_lane = intrinsic(_to_lane)
+
+
+@inline
+def lane3(x, o):
+    """Three numbers of one lane."""
+    return (lane(x, o), lane(x, o + LANES), lane(x, o + 2 * LANES))
+
+
+@inline
+def lane6(x, o):
+    """Six numbers of one lane."""
+    return (
+        lane(x, o),
+        lane(x, o + LANES),
+        lane(x, o + 2 * LANES),
+        lane(x, o + 3 * LANES),
+        lane(x, o + 4 * LANES),
+        lane(x, o + 5 * LANES),
+    )
+
+
+@inline
+def lane9(x, o):
+    """Nine numbers of one lane."""
+    return (
+        lane(x, o),
+        lane(x, o + LANES),
+        lane(x, o + 2 * LANES),
+        lane(x, o + 3 * LANES),
+        lane(x, o + 4 * LANES),
+        lane(x, o + 5 * LANES),
+        lane(x, o + 6 * LANES),
+        lane(x, o + 7 * LANES),
+        lane(x, o + 8 * LANES),
+    )
+
+
+@inline
+def to_lane3(x, o, v):
+    """Write three numbers of one lane."""
+    to_lane(x, o, v[0])
+    to_lane(x, o + LANES, v[1])
+    to_lane(x, o + 2 * LANES, v[2])
+
+
+@inline
+def to_lane9(x, o, v):
+    """Write nine numbers of one lane."""
+    to_lane3(x, o, (v[0], v[1], v[2]))
+    to_lane3(x, o + 3 * LANES, (v[3], v[4], v[5]))
+    to_lane3(x, o + 6 * LANES, (v[6], v[7], v[8]))

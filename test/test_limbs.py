@@ -1,0 +1,110 @@
+"""The driver for equal limbs gives what the driver for any tree gives, and is machine code for many lanes."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+from random_robots import inertial, random_state, rotation
+
+import robot_dynamics as rd
+from robot_dynamics.description import Joint, Link, Robot, Rotor
+from robot_dynamics.kernels import jit, limbs
+from robot_dynamics.kernels.jit import config
+from robot_dynamics.model import build_model
+
+SHAPES = [(4, 3), (6, 3), (3, 3), (2, 6), (5, 1)]
+
+
+def limbed_robot(seed, count, depth, kinds=("revolute", "continuous")):
+    """A base and `count` serial limbs of `depth` joints, nothing equal but the shape."""
+    rng = np.random.default_rng(seed)
+    links = [Link("base", inertial(rng))]
+    joints = []
+    for limb in range(count):
+        parent = "base"
+        for j in range(depth):
+            name = f"limb_{limb}_{j}"
+            axis = rng.standard_normal(3)
+            axis /= np.linalg.norm(axis)
+            kind = str(rng.choice(kinds))
+            joints.append(Joint(name, kind, parent, name, rotation(rng), 0.3 * rng.standard_normal(3), axis))
+            links.append(Link(name, inertial(rng)))
+            parent = name
+    return Robot(f"limbs_{seed}", tuple(links), tuple(joints))
+
+
+def limbed_model(seed, count, depth, floating, armature=True):
+    robot = limbed_robot(seed, count, depth)
+    rng = np.random.default_rng(seed + 1)
+    armatures = {joint.name: float(rng.uniform(0, 0.1)) for joint in robot.joints if armature}
+    return build_model(robot, floating_base=floating, armature=armatures)
+
+
+shapes = pytest.mark.parametrize(
+    ("seed", "count", "depth", "floating"),
+    [(seed, *shape, floating) for seed, shape in enumerate(SHAPES) for floating in (True, False)],
+    ids=lambda v: f"{v}",
+)
+
+
+def close(a, b):
+    np.testing.assert_allclose(a, b, rtol=0, atol=1e-12 * max(1.0, np.abs(b).max()))
+
+
+@shapes
+def test_lanes_give_what_the_tree_gives(seed, count, depth, floating):
+    model = limbed_model(seed, count, depth, floating)
+    assert model.limbs is not None
+    tree = dataclasses.replace(model, limbs=None)
+    q, qd, x, _ = random_state(model, seed)
+    close(rd.inverse_dynamics(model, q, qd, x), rd.inverse_dynamics(tree, q, qd, x))
+    close(rd.forward_dynamics(model, q, qd, x), rd.forward_dynamics(tree, q, qd, x))
+    close(rd.mass_matrix(model, q), rd.mass_matrix(tree, q))
+    close(rd.gravity_forces(model, q), rd.gravity_forces(tree, q))
+
+
+@pytest.mark.parametrize("floating", [True, False])
+def test_lanes_feel_what_pushes_the_bodies(floating):
+    model = limbed_model(0, 4, 3, floating)
+    tree = dataclasses.replace(model, limbs=None)
+    q, qd, x, f_ext = random_state(model, 0)
+    close(rd.inverse_dynamics(model, q, qd, x, f_ext), rd.inverse_dynamics(tree, q, qd, x, f_ext))
+    close(rd.forward_dynamics(model, q, qd, x, f_ext), rd.forward_dynamics(tree, q, qd, x, f_ext))
+
+
+@pytest.mark.skipif(not config.DISABLE_JIT, reason="every depth compiles anew")
+@pytest.mark.parametrize("depth", range(1, limbs.DEEPEST + 1))
+def test_every_depth(depth):
+    test_lanes_give_what_the_tree_gives(depth, 3, depth, True)
+
+
+@pytest.mark.parametrize("floating", [True, False])
+def test_other_robots_go_to_the_tree(floating):
+    def limbs_of(robot, **kwargs):
+        return build_model(robot, floating_base=floating, **kwargs).limbs
+
+    robot = limbed_robot(0, 4, 3)
+    hip, knee = robot.joints[0], robot.joints[1]
+    assert limbs_of(robot).count == 4
+    assert limbs_of(dataclasses.replace(robot, links=robot.links[:-1], joints=robot.joints[:-1])) is None
+    assert limbs_of(limbed_robot(0, 4, 3, kinds=("prismatic",))) is None
+    assert limbs_of(limbed_robot(0, 9, 1)) is None
+    assert limbs_of(limbed_robot(0, 2, 9)) is None
+    assert limbs_of(robot, rotors={knee.name: Rotor(6.0, 1e-3)}) is None
+    branched = dataclasses.replace(robot.joints[2], parent=hip.child)
+    assert limbs_of(dataclasses.replace(robot, joints=(hip, knee, branched, *robot.joints[3:]))) is None
+    bare = Robot("bare", robot.links[:1], ())
+    assert limbs_of(bare) is None
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="asks for machine code")
+def test_the_loop_over_limbs_is_made_of_vector_instructions(monkeypatch):
+    monkeypatch.setattr(jit, "CACHE_FOLDER", None)  # code from the cache cannot be inspected
+    kernel = jit.lean(limbs.inverse_dynamics.py_func)
+    model = limbed_model(0, 4, 3, True)
+    q, qd, x, _ = random_state(model, 0)
+    lanes = model.limbs.lanes
+    kernel(model.limbs.levels, 4, model.parameters, lanes, q, qd, x, None, 1.0, np.empty(model.nv))
+    (assembly,) = kernel.inspect_asm().values()
+    assert len(re.findall(r"(?:mul|add|sub|\d)pd\s.*[xyz]mm", assembly)) > 400
