@@ -134,7 +134,7 @@ class Contacts:
 class Energy:
     """Ledger since `reset` [J]: kinetic + potential + elastic = initial + work_in - dissipated_* + balance_error.
 
-    `elastic` is stored in the contact springs. balance_error is that of the integration, of first order in the timestep.
+    `elastic` is stored in the contact springs. balance_error is that of the integration, first order in the timestep.
     momentum_error [N s] and angular_momentum_error [N m s] (about the world's origin): what contacts, pushes and weight
     do not explain of a floating robot's momentum; nan with a fixed base.
     """
@@ -174,8 +174,10 @@ class Solver:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurement:
-    """What sensors say: joint positions and velocities (n,), effort (n,), and of the base orientation (quaternion xyzw),
-    angular velocity (3,) and specific force (3,) [m/s^2] in base axes (identity, 0, -g with a fixed base).
+    """What sensors say: joint positions, velocities and efforts (n,), and those of an inertial unit in the base.
+
+    orientation: quaternion xyzw; angular_velocity (3,) and specific force linear_acceleration (3,) [m/s^2], base axes
+    (identity, 0 and -g with a fixed base).
     """
 
     position: Array

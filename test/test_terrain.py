@@ -22,7 +22,8 @@ def ask(terrain, points):
 
 def assert_frames(frames):
     """Orthonormal and right-handed, normal of unit length."""
-    np.testing.assert_allclose(np.einsum("kij,kil->kjl", frames, frames), np.broadcast_to(np.eye(3), frames.shape), atol=1e-12)
+    products = np.einsum("kij,kil->kjl", frames, frames)
+    np.testing.assert_allclose(products, np.broadcast_to(np.eye(3), frames.shape), atol=1e-12)
     np.testing.assert_allclose(np.linalg.det(frames), 1.0, atol=1e-12)
 
 
@@ -105,12 +106,14 @@ def test_bilinear_field_of_a_plane_is_the_plane(seed):
 
 def test_level_plane_has_the_world_axes_and_its_height():
     pen, frames, found = ask([Plane(0.3)], [1.0, 2.0, 0.25])
-    assert pen[0] == pytest.approx(-0.05) and found[0] == 0
+    assert pen[0] == pytest.approx(-0.05)
+    assert found[0] == 0
     np.testing.assert_array_equal(frames[0], np.eye(3))
 
 
 def test_the_deepest_surface_wins():
-    terrain = [Plane(), Box((1.0, 1.0, 0.4), (0.0, 0.0, 0.0)), HeightField(np.full((3, 3), 0.1), 1.0, (-1.0, -1.0, 0.0))]
+    field = HeightField(np.full((3, 3), 0.1), 1.0, (-1.0, -1.0, 0.0))
+    terrain = [Plane(), Box((1.0, 1.0, 0.4), (0.0, 0.0, 0.0)), field]
     pen, _, found = ask(terrain, [[0.0, 0.0, 0.19], [0.9, 0.9, 0.05], [5.0, 5.0, -0.01], [5.0, 5.0, 1.0]])
     np.testing.assert_array_equal(found, [1, 2, 0, 0])
     np.testing.assert_allclose(pen, [-0.01, -0.05, -0.01, 1.0], atol=1e-15)
@@ -123,7 +126,7 @@ def test_no_ground_beside_a_height_field_or_without_terrain():
 
 
 @pytest.mark.parametrize(
-    "build, words",
+    ("build", "words"),
     [
         (lambda: Plane(normal=(0, 0, 0)), "normal of Plane must not be zero"),
         (lambda: Plane(height=float("nan")), "height of Plane"),

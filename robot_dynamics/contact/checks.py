@@ -16,7 +16,8 @@ def check_range(name: str, value: Any, low: float, high: float = np.inf, *, open
     inside = np.isfinite(x) & (x > low if open_low else x >= low) & (x <= high)
     if x.size == 0 or not inside.all():
         bound = f"above {low:g}" if open_low else f"at least {low:g}"
-        raise ParameterError(f"{name} must be {bound}{'' if high == np.inf else f' and at most {high:g}'}, got {value!r}")
+        top = "" if high == np.inf else f" and at most {high:g}"
+        raise ParameterError(f"{name} must be {bound}{top}, got {value!r}")
 
 
 def check_choice(name: str, value: Any, valid: tuple[str, ...]) -> None:

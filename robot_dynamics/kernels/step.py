@@ -184,7 +184,7 @@ def attack(robot, i, r, n, f):
 
 @inline
 def note_momentum(ledger, h, x, n, f):
-    """Count the impulse of a moment n and a force f at x, about the world's origin."""
+    """Count the impulse of a moment n and a force f about the world's origin; x: their point at mid-step."""
     n = add(n, cross(x, f))
     for k in range(3):
         ledger[at.ACCOUNTED + k] += h * f[k]
@@ -211,7 +211,8 @@ def push(robot, ledger, h, t, pushes):
         i, r, n, f, acts = pushing(pushes, k, t)
         if acts:
             attack(robot, i, r, n, f)
-            note_momentum(ledger, h, point_position(robot.w, i, r), n, f)
+            x = add(point_position(robot.w, i, r), scale(0.5 * h, point_velocity(robot.w, i, r)))
+            note_momentum(ledger, h, x, n, f)
             pushed = True
     return pushed
 
@@ -538,7 +539,8 @@ def account(robot, joints, ground, state, settings, pushes):
         if f[2] > 0.0:
             u = add(surface_velocity(robot, ground, c), row3(points, c, at.START))
             ledger[at.DISSIPATED_CONTACT] -= 0.5 * h * dot(f, u)
-            note_momentum(ledger, h, row3(points, c, at.POSITION), ZERO3, f_world)
+            x = add(row3(points, c, at.POSITION), scale(0.5 * h, row3(points, c, at.VELOCITY)))
+            note_momentum(ledger, h, x, ZERO3, f_world)
     mass = ledger[at.MASS]
     com = add(part3(ledger, at.COM), scale(0.5 * h / max(mass, 1e-300), part3(ledger, at.MOMENTUM)))
     note_momentum(ledger, h, com, ZERO3, scale(mass, row3(robot.parameters, 0, rows.GRAVITY)))

@@ -87,8 +87,8 @@ def height_field_distance(surfaces, heights, i, x):
     b = p[1] / gy
     if not (a > 0.0 and b > 0.0 and a < nx - 1 and b < ny - 1):
         return FAR, IDENTITY
-    ix = int(math.floor(a))
-    iy = int(math.floor(b))
+    ix = math.floor(a)
+    iy = math.floor(b)
     o = int(surfaces[i, START]) + ix * ny + iy
     h00 = heights[o]
     h01 = heights[o + 1]
@@ -105,13 +105,15 @@ def height_field_distance(surfaces, heights, i, x):
     a -= ix
     b -= iy
     h = (1.0 - a) * ((1.0 - b) * h00 + b * h01) + a * ((1.0 - b) * h10 + b * h11)
-    n = unit((-((1.0 - b) * (h10 - h00) + b * (h11 - h01)) / gx, -((1.0 - a) * (h01 - h00) + a * (h11 - h10)) / gy, 1.0))
+    slope_x = ((1.0 - b) * (h10 - h00) + b * (h11 - h01)) / gx
+    slope_y = ((1.0 - a) * (h01 - h00) + a * (h11 - h10)) / gy
+    n = unit((-slope_x, -slope_y, 1.0))
     return (p[2] - h) * n[2], surface_frame(n)
 
 
 @inline
 def unit(x):
-    """x / |x|."""
+    """Unit vector along x."""
     return scale(1.0 / math.sqrt(dot(x, x)), x)
 
 

@@ -1,0 +1,121 @@
+"""The coupled contact solver against the laws it must obey, written out again in plain numpy."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.kernels import contact
+
+
+def problem(seed, model):
+    """Random robot, contacts, and scalar rows: A, b, points, bounds, timestep, count, rows."""
+    rng = np.random.default_rng(seed)
+    k, m = rng.integers(1, 8), rng.integers(0, 4)
+    n, nv, h = 3 * k + m, 18, 1e-3
+    J = rng.standard_normal((n, nv))
+    root = rng.standard_normal((nv, nv))
+    W = J @ np.linalg.inv(root @ root.T / nv + np.eye(nv)) @ J.T
+    points = np.zeros((k, contact.CONTACT_COLUMNS))
+    points[:, 0] = rng.normal(0.0, 1e-3, k)
+    points[:, 1:3] = rng.normal(0.0, 1e-4, (k, 2))
+    points[:, 3:5] = 5e5, 5e3
+    points[:, 5] = rng.uniform(0.0, 1.2, k)
+    bounds = np.abs(rng.standard_normal((m, 1))) * [-1.0, 1.0]
+    return (h * W if model == contact.IMPLICIT else W), rng.standard_normal(n), points, bounds, h, int(k), n
+
+
+def solve(model, given, sweeps=20, tolerance=1e-10):
+    A, b, points, bounds, h, k, n = given
+    f = np.zeros(n)
+    work = contact.scratch(k, n - 3 * k)
+    found = contact.solve_contacts(model, A, b, points, bounds, h, k, n, sweeps, tolerance, f, work)
+    return f, b + A @ f, found
+
+
+@pytest.mark.parametrize("sweeps", [1, 20])
+@pytest.mark.parametrize("seed", range(20))
+def test_spring_damper_forces_obey_the_law_at_the_end_of_the_step(seed, sweeps):
+    given = problem(seed, contact.IMPLICIT)
+    _, _, points, _, h, k, _ = given
+    f, u, (_, residual, missed) = solve(contact.IMPLICIT, given, sweeps)
+    assert not missed
+    assert residual < 1e-7
+    for i in range(k):
+        zeta, d, K, D, mu = points[i, 0], points[i, 1:3], *points[i, 3:6]
+        z = zeta - h * u[3 * i + 2]
+        normal = np.sqrt(max(z, 0.0)) * (K * z - D * u[3 * i + 2]) if z > 0.0 else 0.0
+        normal = max(normal, 0.0)
+        trial = -np.sqrt(max(z, 0.0)) * (K * d + (D + h * K) * u[3 * i : 3 * i + 2])
+        size = np.linalg.norm(trial)
+        if normal == 0.0 or size > mu * normal:
+            trial *= mu * normal / max(size, 1e-300)
+        np.testing.assert_allclose(f[3 * i : 3 * i + 3], [*trial, normal], atol=1e-6 * (1.0 + normal))
+
+
+@pytest.mark.parametrize("sweeps", [1, 20])
+@pytest.mark.parametrize("seed", range(20))
+def test_impulses_are_complementary_and_friction_opposes_slip(seed, sweeps):
+    given = problem(seed, contact.IMPULSE)
+    p, u, (_, residual, missed) = solve(contact.IMPULSE, given, sweeps)
+    assert not missed
+    assert residual < 1e-7
+    for i in range(given[5]):
+        mu, tangential, slip = given[2][i, 5], p[3 * i : 3 * i + 2], u[3 * i : 3 * i + 2]
+        normal, speed = p[3 * i + 2], u[3 * i + 2]
+        assert normal >= 0.0
+        assert speed > -1e-7
+        assert abs(normal * speed) < 1e-7
+        assert np.linalg.norm(tangential) <= mu * normal + 1e-12
+        if np.linalg.norm(tangential) < mu * normal * (1.0 - 1e-6):
+            assert np.linalg.norm(slip) < 1e-7
+        elif normal > 1e-9:
+            opposed = tangential @ slip + np.linalg.norm(tangential) * np.linalg.norm(slip)
+            assert abs(opposed) < 1e-7
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_scalar_rows_hold_still_inside_their_bounds(seed):
+    given = problem(seed, contact.IMPULSE)
+    p, u, _ = solve(contact.IMPULSE, given)
+    for force, speed, (low, high) in zip(p[3 * given[5] :], u[3 * given[5] :], given[3], strict=True):
+        assert low <= force <= high
+        if low < force < high:
+            assert abs(speed) < 1e-7
+        else:
+            assert speed * force <= 1e-9
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_eliminate_solves_with_row_exchange(seed):
+    rng = np.random.default_rng(seed)
+    M, x = rng.standard_normal((7, 7)), rng.standard_normal(7)
+    M[0, 0] = 0.0
+    b = M @ x
+    contact.eliminate(M.copy(), 7, b)
+    np.testing.assert_allclose(b, x, atol=1e-10)
+
+
+@pytest.mark.parametrize("h", [1e-4, 1e-3, 3e-3])
+@pytest.mark.parametrize("restitution", [0.3, 1.0])
+def test_restitution_target_lies_on_the_parabola_of_the_rebound(h, restitution):
+    """(J4): speed c at the height pen + h c is what e sqrt(V2) at the surface leaves there."""
+    u0, gap = -2.0, 0.5 * h
+    target, lands = contact.predicted_target(gap, u0, u0 - 9.81 * h, h, restitution, 0.2 / h, 0.5)
+    surface = u0 * u0 + 2.0 * 9.81 * gap
+    assert not lands
+    assert target**2 == pytest.approx(restitution**2 * surface - 2.0 * 9.81 * (gap + h * target), rel=1e-12)
+
+
+def test_a_point_that_does_not_arrive_may_come_down_to_the_surface():
+    """(J2), without restitution although it falls."""
+    assert contact.predicted_target(1e-3, -0.5, -0.5, 1e-3, 0.8, 200.0, 0.5)[0] == pytest.approx(-1.0)
+
+
+def test_recovery_is_bounded_and_soft_landing_ends_at_rest():
+    """(J3) and (J5)."""
+    assert contact.predicted_target(-5e-3, 0.0, -0.01, 1e-3, 0.0, 200.0, 0.5) == (0.5, False)
+    assert contact.predicted_target(1e-4, -0.5, -0.51, 1e-3, 0.0, 200.0, 0.5) == (0.0, True)
+
+
+def test_below_target_keeps_the_speed_of_a_departing_point():
+    assert contact.below_target(-1e-3, 0.7, 0.3, 200.0) == pytest.approx(0.7)
+    assert contact.below_target(-1e-3, -0.7, 0.3, 200.0) == pytest.approx(0.41)
