@@ -1,10 +1,10 @@
 """What one body does in RNEA, ABA and CRBA: the lines of the textbook tables, as functions on tuples.
 
 Every body frame is turned so that its joint axis is z. E, p: child axes and origin in the parent. w, al: angular
-velocity and acceleration; a: acceleration of the frame's ORIGIN (not the spatial one, so that no linear velocity need be
-carried), with the world accelerating at -g. A force is (f, n), n about the frame's origin. A rigid body is m, h = m c, I
-about its origin; an articulated or composite one is the blocks M (symmetric), H, N (symmetric) of (f; n) = [M H; H^T N] (a; al).
-For spatial accelerations (omega'; v') of SPEC the same recursions hold with a = v' + omega x v.
+velocity and acceleration; a: acceleration of the frame's ORIGIN (not the spatial one, so that no linear velocity need
+be carried), with the world accelerating at -g. A force is (f, n), n about the frame's origin. A rigid body is m,
+h = m c, I about its origin; an articulated or composite one is the blocks M (symmetric), H, N (symmetric) of
+(f; n) = [M H; H^T N] (a; al). For spatial accelerations (omega'; v') the same recursions hold with a = v' + omega x v.
 """
 
 from .jit import inline
@@ -49,7 +49,7 @@ def free_placement(R, p, x, quaternion):
 
 @inline
 def revolute_motion(E, w, ap, qd):
-    """w_i and c_i = v_i x S_i qd_i (A3), linear and angular; `ap`: acceleration of the child's origin as a parent point."""
+    """w_i and c_i = v_i x S_i qd_i (A3), linear and angular; `ap`: acceleration of the child's origin as parent point."""
     w0 = tmul(E, w)
     return (w0[0], w0[1], w0[2] + qd), tmul(E, ap), (w0[1] * qd, -w0[0] * qd, 0.0)
 
