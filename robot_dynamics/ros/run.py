@@ -25,6 +25,8 @@ except ImportError:  # Humble
 
 FOREVER = 1e8
 """Seconds; EventsExecutor hangs in the wheels when spun without a finite timeout."""
+LAST_RESORT = 0.9
+"""Wall time after a signal at which the process ends even if DDS does not let go [s]."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -34,18 +36,18 @@ def run(component: type[Component], name: str, argv: Sequence[str] | None = None
     if {"-h", "--help"} & set(arguments):
         print(help_text(component.kind, name))
         return 0
-    try:
-        with _ending_at_once():
+    with _ending_at_once():
+        try:
             rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
             node = component(name)
             warm_up_once(lambda what: node.get_logger().info(f"compiling {what} (first start only)"))
-        _live(node)
-    except RobotDynamicsError as problem:
-        return _refused(name, problem)
-    except (RCLError, InvalidNamespaceException) as problem:
-        return _refused(name, str(problem).split(", at /")[0])
-    finally:
-        rclpy.try_shutdown()
+            _live(node)
+        except RobotDynamicsError as problem:
+            return _refused(name, problem)
+        except (RCLError, InvalidNamespaceException) as problem:
+            return _refused(name, str(problem).split(", at /")[0])
+        finally:
+            rclpy.try_shutdown()
     return 0
 
 
@@ -55,8 +57,7 @@ def _live(node: Component) -> None:
     executor.add_node(node)
     try:
         while not node.ended:
-            with _ending_at_once():
-                node.begin()
+            node.begin()
             with _ending_in_order(node, executor):
                 executor.spin_until_future_complete(node.wake, FOREVER)
     finally:
@@ -65,7 +66,7 @@ def _live(node: Component) -> None:
 
 @contextlib.contextmanager
 def _ending_at_once() -> Iterator[None]:
-    """While kernels compile nothing needs an orderly end, and an exception would surface inside the compiler."""
+    """Outside of the spin nothing needs an orderly end, and an exception would surface inside the compiler."""
 
     def end(*_: object) -> None:
         rclpy.try_shutdown()
@@ -91,6 +92,9 @@ def _ending_in_order(node: Component, executor: Executor) -> Iterator[None]:
 
     def listen() -> None:
         if os.read(end, 1) != b"\0":
+            last = threading.Timer(LAST_RESORT, os._exit, (0,))
+            last.daemon = True
+            last.start()
             executor.create_task(node.end)
 
     end, start = os.pipe()
