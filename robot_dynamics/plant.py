@@ -281,7 +281,7 @@ class Plant:
         n = self._n
         given = [checked("q_des", q_des, (n,)), checked("qd_des", qd_des, (n,))]
         for name, gain in (("kp", kp), ("kd", kd)):
-            given.append(np.full(n, float(gain)) if np.ndim(gain) == 0 else checked(name, gain, (n,)))
+            given.append(checked(name, np.full(n, gain) if np.ndim(gain) == 0 else gain, (n,)))
             check_range(name, given[-1] if n else 0.0, 0.0)
         given.append(np.zeros(n) if tau_ff is None else checked("tau_ff", tau_ff, (n,)))
         self._command.now[:] = given

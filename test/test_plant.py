@@ -35,7 +35,7 @@ def pendulum(limit='lower="-3" upper="3" effort="5" velocity="100"', dynamics=""
     joint = f'<axis xyz="0 1 0"/><limit {limit}/>{dynamics}'
     return rd.load_urdf(
         f'<robot name="p"><link name="w"/><link name="b">'
-        f'{INERTIAL.replace("<mass", HANGING)}</link>'
+        f"{INERTIAL.replace('<mass', HANGING)}</link>"
         f'<joint name="j" type="revolute"><parent link="w"/><child link="b"/>{joint}</joint></robot>'
     )
 

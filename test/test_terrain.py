@@ -45,9 +45,7 @@ def quaternion(R):
 def test_boxes_agree_with_the_reference():
     proper = 0
     for i in range(len(ORACLE["box_hit"])):
-        box = Box(
-            tuple(ORACLE["box_size"][i]), tuple(ORACLE["box_pos"][i]), quaternion(ORACLE["box_R_world"][i])
-        )
+        box = Box(tuple(ORACLE["box_size"][i]), tuple(ORACLE["box_pos"][i]), quaternion(ORACLE["box_R_world"][i]))
         pen, frames, _ = ask([box], ORACLE["box_point"][i])
         assert_frames(frames)
         if not ORACLE["box_hit"][i]:

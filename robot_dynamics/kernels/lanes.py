@@ -1,7 +1,7 @@
 """Loops over SIMD lanes: workspaces on the stack, and tuples read from and written to them.
 
 A lane array is flat; number k of a lane stands at `k * LANES + lane`, so that one vector instruction serves all lanes.
-LLVM turns a loop over lanes into such instructions when nothing branches in it, no index has a sign to check and what is
+LLVM turns a loop over lanes into such instructions when it has no branch, no index has a sign to check and what is
 written cannot overlap what is read: hence raw loads and stores, and results collected on the stack.
 """
 

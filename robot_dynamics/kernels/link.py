@@ -234,7 +234,7 @@ def accelerate(E, p, a, al, cl, ca):
 
 @inline
 def joint_acceleration(ul, ua, di, u, a, al):
-    """Qdd = D^-1 (u - U^T a') (A6)."""
+    """qdd = D^-1 (u - U^T a') (A6)."""
     return di * (u - (ul[0] * a[0] + ul[1] * a[1] + ul[2] * a[2] + ua[0] * al[0] + ua[1] * al[1] + ua[2] * al[2]))
 
 

@@ -70,7 +70,7 @@ def screw_velocity(w, p):
 
 @kernel
 def integrate(topology, q, qd, dt, out):
-    """Out = q (+) dt qd, free bodies by the SE(3) exponential of their twist."""
+    """out = q (+) dt qd, free bodies by the SE(3) exponential of their twist."""
     for i in range(1, topology.shape[0]):
         kind = topology[i, KIND]
         iq = topology[i, IQ]

@@ -125,15 +125,13 @@ def joint_path(topology, parameters, L, w, i, z):
         z[k] = 0.0
     z[topology[i, IV]] = 1.0
     if L.shape[0] == 0:
-        f, n = propagate(
-            row9(w, i, E), row3(w, i, P), row3(w, i, UL), row3(w, i, UA), w[i, DI], 1.0, ZERO3, ZERO3
-        )
+        f, n = propagate(row9(w, i, E), row3(w, i, P), row3(w, i, UL), row3(w, i, UA), w[i, DI], 1.0, ZERO3, ZERO3)
         carry(topology, parameters, L, w, topology[i, PARENT], f, n, z)
 
 
 @routine
 def over_inertia(topology, L, w, z, y):
-    """Y = D^-1 z."""
+    """y = D^-1 z."""
     if L.shape[0] > 0:
         for k in range(z.shape[0]):
             y[k] = z[k]
@@ -152,7 +150,7 @@ def over_inertia(topology, L, w, z, y):
 
 @routine
 def respond(topology, L, w, y, x):
-    """X = Psi y: the joint accelerations (P3, P12) that belong to y = D^-1 z."""
+    """x = Psi y: the joint accelerations (P3, P12) that belong to y = D^-1 z."""
     if L.shape[0] > 0:
         for k in range(y.shape[0]):
             x[k] = y[k]
@@ -182,7 +180,7 @@ def respond(topology, L, w, y, x):
 
 @inline
 def dot_rows(x, y):
-    """X . y."""
+    """x . y."""
     s = 0.0
     for k in range(x.shape[0]):
         s += x[k] * y[k]
@@ -201,7 +199,7 @@ def contact_inertia_inverse(topology, parameters, point_rows, point_r, q, dense,
 
 @routine
 def _articulated(topology, parameters, point_rows, point_r, q, dense):
-    """Z and D^-1 z of the three world axes at every point, and the workspace behind them."""
+    """z and D^-1 z of the three world axes at every point, and the workspace behind them."""
     nv = out_size(topology)
     w = np.empty((topology.shape[0], WORKSPACE))
     L = np.empty((nv, nv)) if dense else np.empty((0, 0))

@@ -65,7 +65,7 @@ def sincos(x):
 
 @inline
 def add(a, b):
-    """A + b."""
+    """a + b."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
@@ -93,7 +93,7 @@ def add9(a, b):
 
 @inline
 def sub(a, b):
-    """A - b."""
+    """a - b."""
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
@@ -105,13 +105,13 @@ def scale(s, a):
 
 @inline
 def dot(a, b):
-    """A . b."""
+    """a . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @inline
 def cross(a, b):
-    """A x b."""
+    """a x b."""
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 

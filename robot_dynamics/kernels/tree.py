@@ -230,7 +230,7 @@ def rnea_inward(topology, parameters, qd, qdd, f_ext, w, tau):
 
 @kernel
 def inverse_dynamics(topology, parameters, q, qd, qdd, f_ext, gravity, tau):
-    """Tau = RNEA(q, qd, qdd) with gravity times `gravity` (0 or 1); `f_ext` (nb, 6) or (0, 6)."""
+    """tau = RNEA(q, qd, qdd) with gravity times `gravity` (0 or 1); `f_ext` (nb, 6) or (0, 6)."""
     w = np.zeros((topology.shape[0], WORKSPACE))
     rnea_outward(topology, parameters, q, qd, qdd, scale(gravity, row3(parameters, 0, GRAVITY)), w)
     rnea_inward(topology, parameters, qd, qdd, f_ext, w, tau)
@@ -455,7 +455,7 @@ def aba_accelerations(topology, g, w, qdd):
 
 @kernel
 def forward_dynamics(topology, parameters, q, qd, tau, f_ext, qdd):
-    """Qdd = ABA(q, qd, tau); `f_ext` (nb, 6) or (0, 6). Not for models with mimic joints."""
+    """qdd = ABA(q, qd, tau); `f_ext` (nb, 6) or (0, 6). Not for models with mimic joints."""
     w = np.empty((topology.shape[0], WORKSPACE))
     clear_world(w)
     added = np.zeros(qd.shape[0])

@@ -181,7 +181,7 @@ def view(context: LaunchContext) -> list[Action]:
     Raises
     ------
     RobotDynamicsError
-        rviz2 is asked for and not installed; now, because an error after the first process has started leaves it running.
+        rviz2 is asked for and not installed: said before any process has started, for that would go on running.
     """
     installed, actions = get_packages_with_prefixes(), []
     time = {"use_sim_time": switched(context, "use_sim_time")}
