@@ -1,0 +1,1 @@
+"""Speed, measured beside other libraries in one run: `python -m benchmark`, or `make bench`."""
