@@ -12,14 +12,14 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics import formula
-from robot_dynamics.checks import checked
-from robot_dynamics.description import Array
-from robot_dynamics.errors import ModelError, ParameterError
-from robot_dynamics.kernels import projections
-from robot_dynamics.mechanism import PARAMETER_BASIS, Mechanism, joint_path, mechanism, regressor, root_link
-from robot_dynamics.model import Model
-from robot_dynamics.spatial import skew
+from . import formula
+from .checks import checked
+from .description import Array
+from .errors import ModelError, ParameterError
+from .kernels import projections
+from .mechanism import PARAMETER_BASIS, Mechanism, joint_path, mechanism, regressor, root_link
+from .model import Model
+from .spatial import skew
 
 ORDERS = ("reduced", "direct", "chainwise", "literal")
 MOST_COEFFICIENTS = 30_000_000

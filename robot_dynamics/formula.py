@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.description import Array
+from .description import Array
 
 Entries = Mapping[tuple[int, int], Array]
 Flags = NDArray[np.bool_]

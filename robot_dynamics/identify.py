@@ -10,11 +10,11 @@ from itertools import pairwise, product
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.description import Array
-from robot_dynamics.dynamics import inverse_dynamics
-from robot_dynamics.joint_log import Motion
-from robot_dynamics.kinematics import neutral
-from robot_dynamics.model import Model
+from .description import Array
+from .dynamics import inverse_dynamics
+from .joint_log import Motion
+from .kinematics import neutral
+from .model import Model
 
 SMOOTH = 0.05
 """Speed [rad/s or m/s] over which Coulomb friction changes sign: tanh(qd / SMOOTH)."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.description import Array
-from robot_dynamics.identify import (
+from .description import Array
+from .identify import (
     LOSSES,
     SIGNED,
     blocks,
@@ -15,8 +15,8 @@ from robot_dynamics.identify import (
     rms,
     standard_errors,
 )
-from robot_dynamics.joint_log import Motion
-from robot_dynamics.mechanism import (
+from .joint_log import Motion
+from .mechanism import (
     PARAMETER_BASIS,
     PARAMETER_NAMES,
     Mechanism,
@@ -25,7 +25,7 @@ from robot_dynamics.mechanism import (
     regressor,
     root_link,
 )
-from robot_dynamics.model import Model
+from .model import Model
 
 PRIOR_WEIGHTS = tuple(10.0**exponent for exponent in range(5, -2, -1))
 """Tried weights of the prior: the largest that predicts the last third of the log as well as the best does is taken."""

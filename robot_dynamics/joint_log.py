@@ -10,9 +10,9 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.description import Array
-from robot_dynamics.errors import ParameterError, RobotDynamicsError, UnknownNameError
-from robot_dynamics.model import Model
+from .description import Array
+from .errors import ParameterError, RobotDynamicsError, UnknownNameError
+from .model import Model
 
 WINDOW, DEGREE = 0.1, 3
 """Savitzky-Golay filter: span [s] and degree of the polynomial; DEGREE + 2 samples where the span holds fewer."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.description import Array, Inertial, Joint
-from robot_dynamics.errors import ModelError
-from robot_dynamics.kernels.rows import ROTOR
-from robot_dynamics.model import Model, mimic_law
-from robot_dynamics.spatial import skew
+from .description import Array, Inertial, Joint
+from .errors import ModelError
+from .kernels.rows import ROTOR
+from .model import Model, mimic_law
+from .spatial import skew
 
 SINGLE = ("revolute", "continuous", "prismatic")
 PARAMETER_NAMES = ("m", "m cx", "m cy", "m cz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")

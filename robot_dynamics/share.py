@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from robot_dynamics.errors import RobotDynamicsError
+from .errors import RobotDynamicsError
 
 LOOP = "simulated_loop"
 """Parameter file of the nodes when plant, controller and feedforward run together."""

@@ -7,7 +7,7 @@ those of a frame fixed in the body, in its axes, about its origin. [RBDA] chapte
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.errors import ShapeError
+from .errors import ShapeError
 
 Array = NDArray[np.float64]
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 
 import robot_dynamics as rd
-from robot_dynamics.closed_form import cross_check, short_limbs
-from robot_dynamics.kernels import jit
-from robot_dynamics.share import share_folder
+
+from .closed_form import cross_check, short_limbs
+from .kernels import jit
+from .share import share_folder
 
 
 def warm_up_once(report: Callable[[str], None]) -> None:

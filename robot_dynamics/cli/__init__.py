@@ -7,13 +7,11 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from robot_dynamics.errors import RobotDynamicsError
+from ..errors import RobotDynamicsError
 
 COMMANDS = {
     "inspect": "inspect",
     "demo": "demo",
-    "suggest-contact": "suggest_contact",
-    "compare-contacts": "compare_contacts",
     "closed-form": "closed_form",
     "identify": "identify",
     "warm-up": "warm_up",

@@ -3,8 +3,8 @@
 import argparse
 import sys
 
-from robot_dynamics.closed_form import ClosedForm, closed_form
-from robot_dynamics.urdf import load_urdf
+from ..closed_form import ClosedForm, closed_form
+from ..urdf import load_urdf
 
 HELP = "print the mass matrix, potential and gravity forces of a serial path as formulas, or as source code"
 

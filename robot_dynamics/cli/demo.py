@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics import report
-from robot_dynamics.errors import ParameterError
-from robot_dynamics.recording import Measures, Recording, feedforward_at, measure, slip
-from robot_dynamics.share import share_folder
+from .. import report
+from ..errors import ParameterError
+from ..recording import Measures, Recording, feedforward_at, measure, slip
+from ..share import share_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,10 +55,10 @@ def record(urdf: Path, duration: float, real_time_factor: float) -> Recording:
     """Check the robot, then run the loop with a progress bar."""
     from rich.progress import Progress
 
-    from robot_dynamics import load_urdf
-    from robot_dynamics.control.limbs import find_legs
-    from robot_dynamics.ros.demo import run_loop
-    from robot_dynamics.warm_up import warm_up_once
+    from .. import load_urdf
+    from ..control.limbs import find_legs
+    from ..ros.demo import run_loop
+    from ..warm_up import warm_up_once
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the nodes end with us
     with Progress(transient=True) as bar:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics import report
-from robot_dynamics.description import Array
-from robot_dynamics.errors import ModelError, ParameterError
-from robot_dynamics.identify import SMOOTH, Losses, correlation, fit_losses, predicted_effort, rms
-from robot_dynamics.inertial_fit import Inertias, fit_inertias
-from robot_dynamics.joint_log import DEGREE, WINDOW, Motion, joint_map, motion, read_log
-from robot_dynamics.model import Model
-from robot_dynamics.urdf import load_urdf
+from .. import report
+from ..description import Array
+from ..errors import ModelError, ParameterError
+from ..identify import SMOOTH, Losses, correlation, fit_losses, predicted_effort, rms
+from ..inertial_fit import Inertias, fit_inertias
+from ..joint_log import DEGREE, WINDOW, Motion, joint_map, motion, read_log
+from ..model import Model
+from ..urdf import load_urdf
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics.contact.points import contact_points
-from robot_dynamics.model import Model
-from robot_dynamics.urdf import load_urdf
+from ..contact.points import contact_points
+from ..model import Model
+from ..urdf import load_urdf
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -2,8 +2,8 @@
 
 import argparse
 
-from robot_dynamics.kernels.jit import CACHE_FOLDER
-from robot_dynamics.warm_up import warm_up_once
+from ..kernels.jit import CACHE_FOLDER
+from ..warm_up import warm_up_once
 
 HELP = "compile all kernels and keep the machine code, so that nodes start fast"
 

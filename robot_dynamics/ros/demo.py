@@ -25,11 +25,11 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_srvs.srv import SetBool
 
-from robot_dynamics.control.limbs import Legs
-from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.recording import Recording
-from robot_dynamics.ros import convert
-from robot_dynamics.share import parameter_files
+from ..control.limbs import Legs
+from ..errors import RobotDynamicsError
+from ..recording import Recording
+from ..ros import convert
+from ..share import parameter_files
 
 Progress = Callable[[str, float], None]
 """Called with what is going on and the fraction done."""

@@ -13,8 +13,8 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.share import parameter_files, share_folder
+from ..errors import RobotDynamicsError
+from ..share import parameter_files, share_folder
 
 SHARE = share_folder()
 SWITCH = ["true", "false"]
