@@ -1,0 +1,44 @@
+"""What the README and the pages in docs/ tell people to type, run, or open exists."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from robot_dynamics import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+README = PAGES[0].read_text()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_exist(page):
+    text = page.read_text()
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"^make ([a-z-]+)", text, re.MULTILINE)) <= targets
+    assert set(re.findall(r"^robot_dynamics ([a-z-]+)", text, re.MULTILINE)) <= set(cli.COMMANDS)
+    launched = set(re.findall(r"ros2 launch robot_dynamics (\w+\.launch\.py)", text))
+    assert launched <= {path.name for path in (ROOT / "launch").iterdir()}
+
+
+def test_first_screen_has_sentence_picture_commands_and_launch_line():
+    screen = "\n".join(README.splitlines()[:16])
+    parts = ("# robot_dynamics", "![", "make demo", "make test", "ros2 launch robot_dynamics quadruped.launch.py")
+    places = [screen.find(part) for part in parts]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
+def test_examples_run(code, tmp_path):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
