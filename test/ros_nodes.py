@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 200)
+os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)  # above 101 ports collide with those Linux hands out
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 
 import rclpy

@@ -7,10 +7,9 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from ros_nodes import BEST_EFFORT, Peer, Process, peer, running
+from ros_nodes import Peer, Process, peer, running
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import SetBool
 
 from robot_dynamics.ros import convert
 
@@ -133,86 +132,3 @@ def test_a_killed_controller_can_be_started_again():
         with running(again):
             us.until(lambda: us.status("plant").get("message") == "following", "obedience")
         assert plant.end() == (0, [])
-
-
-def state(us: Peer, seconds: float, **changes) -> JointState:
-    """A joint state as the hardware would send it."""
-    n = 12
-    names = [f"{leg}_{joint}" for leg in ("FR", "FL", "HR", "HL") for joint in ("abad", "hip", "knee")]
-    msg = JointState(name=names, position=[0.1] * n, velocity=[0.0] * n, effort=[0.0] * n)
-    convert.write_stamp(msg.header.stamp, us.node.get_clock().now().nanoseconds + round(1e9 * seconds))
-    for field, value in changes.items():
-        setattr(msg, field, value)
-    return msg
-
-
-@pytest.fixture
-def hardware() -> Iterator[tuple[Peer, Process]]:
-    """The feed-forward on a fixed robot as on hardware: dry, with a short timeout."""
-    options = ("floating_base:=false", "mode:=gravity", "ramp_time:=0.1", "state_timeout:=0.3")
-    node = Process("feedforward", *(word for option in options for word in ("-p", option)))
-    with running(node), peer() as us:
-        node.await_line("ready")
-        us.listen(Float64MultiArray, "effort_controller/commands")
-        us.listen(JointState, "feedforward/torque/total")
-        yield us, node
-        assert node.end() == (0, [])
-        assert all(np.isfinite(m.data).all() for m in us.heard["effort_controller/commands"])
-
-
-def test_hardware_gets_nothing_until_enabled_and_zero_when_the_state_falls_silent(hardware):
-    us, _ = hardware
-    commands = us.heard["effort_controller/commands"]
-
-    def total() -> bool:
-        us.send("joint_states", state(us, 0.0), BEST_EFFORT)
-        return us.heard["feedforward/torque/total"]
-
-    us.until(total, "the dry torque")
-    assert not commands
-    assert us.call(SetBool, "feedforward/enable", data=True).success
-
-    def ramped() -> bool:
-        us.send("joint_states", state(us, 0.0), BEST_EFFORT)
-        us.executor.spin_once(timeout_sec=0.01)
-        return len(commands) > 2 and np.allclose(commands[-1].data, us.heard["feedforward/torque/total"][-1].effort)
-
-    us.until(ramped, "the full torque")
-    sizes = [np.abs(m.data).max() for m in commands]
-    assert sizes[0] < sizes[-1]
-    us.until(lambda: not np.any(commands[-1].data), "the timeout action")
-    us.until(lambda: us.status("feedforward").get("message") == "no joint_states", "the diagnostic")
-    us.until(ramped, "recovery")
-
-
-def test_the_emergency_stop_of_the_feedforward_latches(hardware):
-    us, _ = hardware
-    us.send("joint_states", state(us, 0.0), BEST_EFFORT)
-    us.call(SetBool, "feedforward/enable", data=True)
-    us.call(SetBool, "feedforward/estop", data=True)
-    us.until(lambda: us.status("feedforward").get("message") == "emergency stop", "the diagnostic")
-    assert not us.call(SetBool, "feedforward/enable", data=True).success
-    us.call(SetBool, "feedforward/estop", data=False)
-    assert us.call(SetBool, "feedforward/enable", data=True).success
-
-
-@pytest.mark.parametrize(
-    ("cause", "later", "changes"),
-    [
-        ("not finite", 0.0, {"position": [NAN] * 12}),
-        ("wrong length", 0.0, {"position": [0.0] * 3}),
-        ("unknown joint", 0.0, {"name": [f"elbow_{i}" for i in range(12)]}),
-        ("stale stamp", -5.0, {}),
-        ("stamp from the future", 5.0, {}),
-    ],
-)
-def test_a_bad_state_is_refused_and_named(hardware, cause, later, changes):
-    us, _ = hardware
-    us.call(SetBool, "feedforward/enable", data=True)
-
-    def noticed() -> bool:
-        us.send("joint_states", state(us, later, **changes), BEST_EFFORT)
-        us.executor.spin_once(timeout_sec=0.02)
-        return f"refused joint_states: {cause}" in us.status("feedforward")
-
-    us.until(noticed, cause)

@@ -31,6 +31,7 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 OWN_OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 OK, WARN, ERROR, STALE = 0, 1, 2, 3
 RCLError = rclpy_implementation.RCLError
+InvalidHandle = rclpy_implementation.InvalidHandle
 
 
 class Component(LifecycleNode):

@@ -27,7 +27,7 @@ from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
 from ..plant import Plant, PlantParams
 from . import convert
-from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, WARN, Component, RCLError
+from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, WARN, Component, InvalidHandle, RCLError
 from .markers import Scene
 from .parameters import PlantParameters
 from .run import run
@@ -162,8 +162,8 @@ class PlantNode(Component):
         """Run until stopped; what ends the thread otherwise is said and shown, not swallowed."""
         try:
             self.loop()
-        except RCLError as problem:
-            if self.context.ok():
+        except (RCLError, InvalidHandle) as problem:
+            if self.context.ok() and not self.stopping:
                 self.simulation.problem = str(problem)
                 self.get_logger().error(f"the simulation ended: {problem}")
 
