@@ -48,6 +48,7 @@ def placed(model, height, qd=None, params=None):
     return plant
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("h", [1e-4, 1e-3, 4e-3])
 def test_static_depth_and_weight_are_exact(box, h):
     plant = placed(box, 0.101, params=PlantParams(timestep=h))
@@ -56,6 +57,7 @@ def test_static_depth_and_weight_are_exact(box, h):
     np.testing.assert_allclose(plant.contacts.force_world.sum(axis=0), [0.0, 0.0, 2.0 * G], atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.8])
 def test_impulse_rests_without_chatter(box, share):
     plant = placed(box, 0.1, params=PlantParams(contact=Impulse(recovery=share / 1e-3)))
@@ -69,6 +71,7 @@ def test_impulse_rests_without_chatter(box, share):
     np.testing.assert_allclose(np.sum(forces, axis=1), 2.0 * G, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("h", [2e-4, 1e-3])
 @pytest.mark.parametrize("restitution", [0.3, 0.7, 1.0])
 def test_rebound_apex(ball, restitution, h):
@@ -85,6 +88,7 @@ def test_rebound_apex(ball, restitution, h):
     assert apex == pytest.approx(restitution**2 * 0.5, rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("contact", MODELS)
 def test_slope_holds_below_and_slips_above_the_friction_angle(box, contact):
     for tangent, slips in ((0.45, False), (0.55, True)):
@@ -100,6 +104,7 @@ def test_slope_holds_below_and_slips_above_the_friction_angle(box, contact):
         assert (speed > 0.5) if slips else (speed < 1e-11), speed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("contact", MODELS)
 def test_same_inputs_same_bytes(box, contact):
     ends = []
@@ -110,6 +115,7 @@ def test_same_inputs_same_bytes(box, contact):
     assert ends[0] == ends[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("contact", MODELS)
 @pytest.mark.parametrize("seed", range(4))
 def test_tumbling_drops_come_to_rest_and_never_gain_energy(box, contact, seed):

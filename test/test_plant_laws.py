@@ -12,6 +12,8 @@ import pytest
 import robot_dynamics as rd
 from robot_dynamics.plant import PlantParams
 
+pytestmark = pytest.mark.slow  # thousands of steps, hours un-jitted
+
 BALL = (
     '<robot name="b"><link name="b"><inertial><mass value="2"/>'
     '<inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
