@@ -20,8 +20,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
-from robot_dynamics.plant import Plant
-from robot_dynamics.urdf import load_urdf
+from robot_dynamics.warm_up import warm_up_once
 
 URDF = Path(__file__).parent.parent / "urdf" / "mini_cheetah.urdf"
 PATIENCE = 60.0
@@ -31,8 +30,8 @@ BEST_EFFORT = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 @cache
 def compile_kernels() -> None:
-    """Compile what takes long before several nodes would do so at once."""
-    Plant(load_urdf(URDF, floating_base=True)).step()
+    """Compile all that nodes compile at their first start, which may take longer than a test is patient."""
+    warm_up_once(lambda what: None)
 
 
 class Process:

@@ -23,12 +23,17 @@ from robot_dynamics.ros import convert
 pytestmark = pytest.mark.ros
 WEIGHT = 9.81 * 8.252
 LEGS = ("FR", "FL", "HR", "HL")
+PERIOD = 10_000_000
+"""Of the plant's ticks [ns]."""
 
 
 @pytest.fixture(scope="module")
 def us() -> Iterator[Peer]:
-    """The plant of the Mini Cheetah, holding, and a peer that hears everything it says."""
-    plant = Process("plant", "-p", "update_rate:=500.0", "-p", "timestep:=0.002", "-p", "timeout_action:=zero")
+    """The plant of the Mini Cheetah, holding, and a peer that hears everything it says.
+
+    At 100 Hz the peer keeps up with eight topics on any machine, so that what it reads is never old.
+    """
+    plant = Process("plant", "-p", "update_rate:=100.0", "-p", "timestep:=0.002", "-p", "timeout_action:=zero")
     with running(plant), peer() as us:
         plant.await_line("ready")
         for kind, topic in (
@@ -76,7 +81,7 @@ def settled(us: Peer) -> int:
 def test_time_starts_above_zero_and_goes_on_by_the_period(us):
     times = [convert.nanoseconds_from_stamp(m.clock) for m in us.new("/clock", 50)]
     assert min(times) > 1_000_000_000
-    assert set(np.diff(times)) <= {2_000_000, 4_000_000}
+    assert set(np.diff(times)) <= {PERIOD, 2 * PERIOD}
 
 
 def test_it_holds_its_crouch_under_a_running_clock(us):
@@ -122,7 +127,7 @@ def test_steps_go_on_by_exactly_so_many_ticks(us):
     before = settled(us)
     us.send("plant/step", UInt32(data=5))
     us.until(lambda: convert.nanoseconds_from_stamp(us.heard["/clock"][-1].clock) > before, "a step")
-    assert settled(us) - before == 5 * 2_000_000
+    assert settled(us) - before == 5 * PERIOD
 
 
 def test_a_reset_puts_the_robot_back_while_time_goes_on(us):
@@ -172,8 +177,8 @@ def test_the_robot_can_be_put_somewhere_and_falls_from_there(us):
     pose.pose.position.x, pose.pose.position.z = 1.0, 1.0
     us.send("plant/set_pose", pose)
     us.until(lambda: us.heard["odom"][-1].pose.pose.position.x > 0.9, "the place")
+    us.until(lambda: abs(us.heard["imu/data"][-1].linear_acceleration.z) < 2.0, "free fall")
     us.until(lambda: us.heard["odom"][-1].twist.twist.linear.z < -0.5, "the fall")
-    assert abs(us.heard["imu/data"][-1].linear_acceleration.z) < 2.0
     us.call(Trigger, "plant/reset")
     us.until(lambda: abs(us.heard["odom"][-1].pose.pose.position.x) < 0.1, "home")
 
