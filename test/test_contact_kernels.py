@@ -72,6 +72,19 @@ def test_impulses_are_complementary_and_friction_opposes_slip(seed, sweeps):
             assert abs(opposed) < 1e-7
 
 
+@pytest.mark.parametrize("model", [contact.IMPLICIT, contact.IMPULSE], ids=["soft", "hard"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_tolerance_that_rounding_does_not_meet_is_reported_and_does_no_harm(seed, model):
+    """Sweeps, Newton and sweeps again come to their ends; what they leave is as good as at a tolerance within reach."""
+    given = problem(seed, model)
+    f, u, (iterations, residual, missed) = solve(model, given, sweeps=2, tolerance=1e-300)
+    reached, motion, _ = solve(model, given, sweeps=200, tolerance=1e-12)
+    assert iterations > 100 or not missed
+    assert residual < 1e-7
+    np.testing.assert_allclose(u, motion, atol=1e-7)
+    np.testing.assert_allclose(f, reached, atol=1e-6 * (1.0 + np.abs(reached).max()))
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_scalar_rows_hold_still_inside_their_bounds(seed):
     given = problem(seed, contact.IMPULSE)

@@ -110,6 +110,18 @@ def test_what_the_model_leaves_out_is_recognised_in_the_residual():
     assert residual.update(9.0, q, qd, zero, zero) is None
 
 
+def test_the_rms_of_the_residual_is_that_of_the_last_states():
+    """Efforts that miss what holds the robot by a constant; nothing is suggested from so little."""
+    fixed = rd.load_urdf(quadrupeds.MINI_CHEETAH)
+    residual, q, zero = Residual(fixed, 4), np.zeros(12), np.zeros(12)
+    missing = np.linspace(-1.0, 1.0, 12)
+    assert not residual.rms().any()
+    for step in range(9):
+        residual.update(0.01 * step, q, zero, rd.gravity_forces(fixed, q) + missing * (1.0 if step > 4 else 9.0), zero)
+    assert residual.rms() == pytest.approx(np.sqrt((5.0**2 + 3.0) / 4.0) * np.abs(missing))
+    assert not residual.suggestion().any()
+
+
 def test_contact_forces_become_generalised_forces(model):
     forces = ContactForces(model)
     q = rd.random_configuration(model, np.random.default_rng(2))
@@ -121,6 +133,8 @@ def test_contact_forces_become_generalised_forces(model):
     assert forces.generalised(q) == pytest.approx(expected)
     forces.set_forces(["nobody"], np.zeros((1, 3)), np.ones((1, 3)))
     assert not forces.generalised(q).any()
+    forces.set_forces(list(feet.link), where, np.full_like(f, np.nan))
+    assert not forces.generalised(q).any()
 
 
 def test_an_imu_reads_gravity_at_rest_and_nothing_in_free_fall(model):
@@ -131,6 +145,14 @@ def test_an_imu_reads_gravity_at_rest_and_nothing_in_free_fall(model):
     assert force == pytest.approx([0, 0, 9.81])
     qdd = rd.forward_dynamics(model, q, np.zeros(18), np.zeros(18))
     assert mount.measure(q, np.zeros(18), qdd)[2] == pytest.approx(np.zeros(3), abs=1e-12)
+    assert not omega.any()
+
+
+def test_an_imu_on_a_fixed_base_reads_gravity_whatever_the_joints_do():
+    fixed = rd.load_urdf(quadrupeds.MINI_CHEETAH)
+    attitude, omega, force = ImuMount(fixed).measure(np.zeros(12), np.ones(12), np.ones(12))
+    assert attitude == pytest.approx([0, 0, 0, 1])
+    assert force == pytest.approx([0, 0, 9.81])
     assert not omega.any()
 
 

@@ -297,6 +297,7 @@ def test_statics_are_an_equilibrium_of_every_scheme(scheme):
     assert np.abs(plant.qd).max() < 1e-9
     np.testing.assert_allclose(plant.contacts.depth, depth, rtol=1e-9)
     np.testing.assert_allclose(plant.contacts.force_world[0], [0.0, 0.0, MASS * G], atol=1e-6)
+    np.testing.assert_allclose(plant.measure().linear_acceleration, [0.0, 0.0, G], atol=1e-6)
     stored = 0.5 * K * depth**2 if scheme == "linear" else 0.4 * K * depth**2.5
     assert plant.energy.elastic == pytest.approx(stored, rel=1e-9)
 
@@ -327,6 +328,14 @@ def test_a_ball_struck_sideways_slides_or_rolls(friction):
     assert plant.qd[3] == pytest.approx(1.0 - impulse / MASS, rel=1e-9)
     assert plant.qd[1] == pytest.approx(0.1 * impulse / SPIN, rel=1e-9)
     assert abs(plant.qd[5]) < 1e-12
+
+
+@pytest.mark.parametrize("contact", [rd.SpringDamper(friction=0.0), rd.Impulse(friction=0.0)], ids=["soft", "hard"])
+def test_on_ice_nothing_but_the_fall_changes(contact):
+    plant = falling(body(), 0.0995, [0.0, 0.0, 0.0, 1.0, -2.0, -0.5], PlantParams(contact=contact))
+    plant.step()
+    assert plant.contacts.force_world[0, 2] > MASS * G
+    np.testing.assert_allclose(plant.qd[:5], [0.0, 0.0, 0.0, 1.0, -2.0], atol=1e-12)
 
 
 def test_soft_landing_ends_on_the_ground_and_at_rest():
@@ -449,6 +458,8 @@ def test_faults_of_a_plant():
         plant.command([1.0, 2.0])
     with pytest.raises(ParameterError, match="contact must be a SpringDamper or an Impulse, got 'mud'"):
         PlantParams(contact="mud")
+    with pytest.raises(ParameterError, match="timestep must be a number, got 'fast'"):
+        PlantParams(timestep="fast")
     with pytest.raises(ParameterError, match="no_load_speed must be one number or 1, got shape"):
         Plant(robot, PlantParams(no_load_speed=np.ones(2)))
     with pytest.raises(ParameterError, match="no_load_speed must be one of urdf, got 'fast'"):

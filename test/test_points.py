@@ -55,6 +55,12 @@ def test_cylinder_has_eight_points_on_either_rim():
     np.testing.assert_allclose(np.abs(points.position[:, 1]), 0.2)
 
 
+def test_capsule_is_its_two_ends_with_a_radius():
+    points = found('<capsule radius="0.1" length="0.4"/>', '<origin xyz="1 0 0" rpy="1.5707963267948966 0 0"/>')
+    np.testing.assert_allclose(points.position, [[1.0, -0.2, 0.0], [1.0, 0.2, 0.0]], atol=1e-15)
+    np.testing.assert_array_equal(points.radius, 0.1)
+
+
 @pytest.mark.parametrize("write", [binary_stl, ascii_stl])
 def test_stl_files_give_their_extremes(tmp_path, write):
     write(tmp_path / "t.stl")
@@ -75,8 +81,9 @@ def test_packages_are_found_upwards_and_on_the_paths(tmp_path, monkeypatch):
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     assert find_mesh(mesh, "/").is_file()
     monkeypatch.delenv("AMENT_PREFIX_PATH")
-    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "share"))
-    assert find_mesh(mesh, "/").is_file()
+    for path in ("share", "share/robot_description"):
+        monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / path))
+        assert find_mesh(mesh, "/").is_file()
 
 
 def test_an_unreadable_mesh_becomes_its_origin_with_a_warning():

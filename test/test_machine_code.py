@@ -1,0 +1,72 @@
+"""Where machine code is kept: in a folder of ours alone, or nowhere."""
+
+import os
+
+import numpy as np
+import pytest
+from numba import config
+
+from robot_dynamics import warm_up
+from robot_dynamics.kernels import jit
+
+
+def test_the_first_folder_that_can_be_written_is_taken(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    kept = jit._cache_folder()
+    assert kept is not None
+    assert kept.parent == tmp_path / "home" / ".cache" / "robot_dynamics"
+    assert kept.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_without_a_home_it_is_a_temporary_folder_of_the_user(tmp_path, monkeypatch):
+    for variable in ("XDG_CACHE_HOME", "HOME", "ROS_HOME", "ROS_LOG_DIR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(jit.tempfile, "tempdir", str(tmp_path))
+    assert list(jit._cache_roots()) == [tmp_path / f"robot_dynamics-{os.getuid()}"]
+
+
+def test_a_folder_that_others_can_write_is_not_trusted(tmp_path):
+    """Code is loaded from it."""
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(0o777)
+    assert not jit._usable(folder)
+    folder.chmod(0o700)
+    assert jit._usable(folder)
+
+
+@pytest.mark.parametrize("folder", [True, False], ids=["kept", "nowhere"])
+def test_a_kernel_answers_the_same_wherever_its_code_is_kept(tmp_path, monkeypatch, folder):
+    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path if folder else None)
+    folder_of_numba = config.CACHE_DIR
+
+    def double(x):
+        return 2.0 * x
+
+    assert jit.kernel(double)(np.float64(4.0)) == 8.0
+    assert folder_of_numba == config.CACHE_DIR
+
+
+def test_warming_up_is_done_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
+    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
+    monkeypatch.setattr(warm_up, "warm_up", lambda: iter(("first", "second")))
+    told: list[str] = []
+    warm_up.warm_up_once(told.append)
+    warm_up.warm_up_once(told.append)
+    assert told == ["first", "second"]
+
+
+@pytest.mark.parametrize(("variable", "folder"), [("1", True), ("0", False)], ids=["un-jitted", "nowhere to keep"])
+def test_warming_up_in_vain_is_left_out(tmp_path, monkeypatch, variable, folder):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", variable)
+    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path if folder else None)
+    monkeypatch.setattr(warm_up, "warm_up", lambda: pytest.fail("it began"))
+    warm_up.warm_up_once(print)
+
+
+@pytest.mark.skipif(not config.DISABLE_JIT, reason="compiles for minutes; test_launch does it")
+def test_warming_up_calls_what_it_says():
+    assert list(warm_up.warm_up())[-1] == "plant"
