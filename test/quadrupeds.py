@@ -7,10 +7,13 @@ import pytest
 from robot_files import FILES
 
 import robot_dynamics as rd
+from robot_dynamics.control.limbs import Legs, Stance, find_legs, find_stance
 
 MINI_CHEETAH = Path(__file__).parent.parent / "urdf" / "mini_cheetah.urdf"
 OTHERS = {"a1": "a1", "anymal_b": "anymal"}
 NAMES = ("mini_cheetah", *OTHERS)
+EACH = ("mini_cheetah", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS))
+"""All of them; un-jitted ours alone, a stance takes seconds."""
 
 
 def urdf(name: str) -> Path:
@@ -26,3 +29,10 @@ def urdf(name: str) -> Path:
 def model(name: str) -> rd.Model:
     """A robot with a floating base."""
     return rd.load_urdf(urdf(name), floating_base=True)
+
+
+@cache
+def stance(name: str) -> tuple[Legs, Stance]:
+    """Legs of a robot and the stance they find."""
+    legs = find_legs(model(name))
+    return legs, find_stance(legs)

@@ -9,7 +9,7 @@ import robot_dynamics as rd
 from robot_dynamics.control.feeder import Feeder
 from robot_dynamics.control.feedforward import Feedforward
 from robot_dynamics.control.guard import EffortLimiter
-from robot_dynamics.control.limbs import configuration, find_legs, find_stance
+from robot_dynamics.control.limbs import configuration
 from robot_dynamics.control.reference import StreamedReference, Trajectory
 from robot_dynamics.control.stance import FootForces, solve_program
 from robot_dynamics.control.state import MeasuredState, StanceFlags
@@ -40,17 +40,17 @@ def test_the_parts_add_up_to_the_inverse_dynamics(fixed, seed):
     assert Feedforward(fixed, "gravity").parts(q, qd, qdd, ALL).total == pytest.approx(whole.gravity)
 
 
-def stance_of(model: rd.Model) -> tuple[np.ndarray, rd.Points]:
-    legs = find_legs(model)
-    return configuration(find_stance(legs).joints), legs.feet
+def stance_of(name: str) -> tuple[np.ndarray, rd.Points]:
+    legs, stance = quadrupeds.stance(name)
+    return configuration(stance.joints), legs.feet
 
 
-@pytest.mark.parametrize("name", quadrupeds.NAMES)
+@pytest.mark.parametrize("name", quadrupeds.EACH)
 @pytest.mark.parametrize("stance", [ALL, np.array([True, False, False, True]), np.array([True, True, True, False])])
 def test_the_feet_carry_the_robot(name, stance):
     pytest.importorskip("daqp")
     model = quadrupeds.model(name)
-    q, feet = stance_of(model)
+    q, feet = stance_of(name)
     zero = np.zeros(model.nv)
     ff = Feedforward(model, "stance", feet, friction=0.6)
     parts = ff.parts(q, zero, zero, stance)
@@ -65,7 +65,7 @@ def test_the_feet_carry_the_robot(name, stance):
 
 def test_four_feet_balance_the_base_exactly(model):
     pytest.importorskip("daqp")
-    q, feet = stance_of(model)
+    q, feet = stance_of("mini_cheetah")
     ff = Feedforward(model, "stance", feet, friction=0.6)
     tau = np.zeros(model.nv)
     parts = ff.parts(q, tau, tau, ALL)

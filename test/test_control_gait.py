@@ -10,7 +10,7 @@ from robot_dynamics.contact.impulse import Impulse
 from robot_dynamics.contact.spring_damper import SpringDamper
 from robot_dynamics.control.actuation import Actuation
 from robot_dynamics.control.gait import StandTrot, TrotParameters, diagonal_pairs, smooth
-from robot_dynamics.control.limbs import crouch, find_legs, find_stance, foot_positions, hip_positions, stretched
+from robot_dynamics.control.limbs import crouch, find_legs, foot_positions, hip_positions, stretched
 from robot_dynamics.control.simulation import Simulation, chosen_points, gains, home_pose
 from robot_dynamics.errors import ModelError
 from robot_dynamics.plant import Plant, PlantParams
@@ -47,11 +47,10 @@ def test_no_feet_and_a_fixed_base_are_said_in_one_sentence():
         find_legs(rd.load_urdf(MINI_CHEETAH))
 
 
-@pytest.mark.parametrize("name", quadrupeds.NAMES)
+@pytest.mark.parametrize("name", quadrupeds.EACH)
 def test_the_stance_puts_every_foot_under_its_hip_within_the_joint_limits(name):
     model = quadrupeds.model(name)
-    legs = find_legs(model)
-    stance = find_stance(legs, 0.72)
+    legs, stance = quadrupeds.stance(name)
     assert np.abs(foot_positions(legs, stance.joints) - stance.feet).max() < 1e-6
     assert stance.feet[:, :2] == pytest.approx(hip_positions(legs)[:, :2])
     assert (model.lower <= stance.joints).all()
@@ -59,18 +58,16 @@ def test_the_stance_puts_every_foot_under_its_hip_within_the_joint_limits(name):
     assert stance.reach >= (hip_positions(legs) - foot_positions(legs, stretched(legs)))[:, 2].min() - 1e-12
 
 
-@pytest.mark.parametrize("name", quadrupeds.NAMES)
+@pytest.mark.parametrize("name", quadrupeds.EACH)
 def test_the_crouch_bends_the_same_way_as_the_stance(name):
-    legs = find_legs(quadrupeds.model(name))
-    stance = find_stance(legs)
+    legs, stance = quadrupeds.stance(name)
     low = crouch(legs, stance)
     assert (foot_positions(legs, low)[:, 2] > stance.feet[:, 2] + 0.2 * stance.reach).all()
     assert np.abs(low - stance.joints).max() < 1.5
 
 
 def test_the_mini_cheetah_reaches_as_far_as_its_leg_is_long():
-    legs = find_legs(quadrupeds.model("mini_cheetah"))
-    assert find_stance(legs).reach == pytest.approx(0.209 + 0.195, abs=0.006)
+    assert quadrupeds.stance("mini_cheetah")[1].reach == pytest.approx(0.209 + 0.195, abs=0.006)
 
 
 def test_diagonal_pairs():
@@ -154,12 +151,13 @@ def run(name: str, contact: SpringDamper | Impulse, until: float, trot_from: flo
     return np.array(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", quadrupeds.NAMES)
 @pytest.mark.parametrize("contact", [SpringDamper(), Impulse()], ids=["spring_damper", "impulse"])
 def test_it_stands_up_from_a_crouch_and_trots_without_falling(name, contact):
     rows = run(name, contact, until=4.2, trot_from=2.4)
     model = quadrupeds.model(name)
-    stance = find_stance(find_legs(model))
+    _, stance = quadrupeds.stance(name)
     times = 1.0 + 0.002 * np.arange(1, len(rows) + 1)
     standing = (times > 2.2) & (times < 2.4)
     assert rows[standing, 0] == pytest.approx(stance.height, rel=0.02)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numba import config
 from robot_files import FILES, robot_file
 
 import robot_dynamics as rd
@@ -11,7 +12,8 @@ pin = pytest.importorskip("pinocchio", reason="needs the `pin` wheel (extra `tes
 from pinocchio_judge import Judge  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not FILES, reason="needs example-robot-data (extra `test`)")
-STATES = 20
+STATES = 1 if config.DISABLE_JIT else 20
+"""Per robot; un-jitted, twenty would take an hour."""
 
 
 def close(what, ours, theirs):

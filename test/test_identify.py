@@ -357,6 +357,7 @@ def test_suggestions_are_parameters_of_the_nodes(panda_file):
     rd.load_urdf(panda_file, armature=armature)
 
 
+@pytest.mark.slow
 def test_page_is_complete_and_fetches_nothing(panda_file):
     pytest.importorskip("matplotlib", reason="needs matplotlib (extra `report`)")
     findings = find(PANDA_LOG, str(panda_file), {}, "")
@@ -370,6 +371,7 @@ def test_page_is_complete_and_fetches_nothing(panda_file):
     assert "inertias not fitted: a reason" in refused
 
 
+@pytest.mark.slow
 def test_command(panda_file, capsys, tmp_path):
     pytest.importorskip("rich", reason="needs rich (extra `cli`)")
     pytest.importorskip("matplotlib", reason="needs matplotlib (extra `report`)")

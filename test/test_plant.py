@@ -151,6 +151,7 @@ def test_track_with_a_gain_that_is_unstable_explicitly():
     assert np.abs(plant.tau).max() <= 5.0
 
 
+@pytest.mark.slow
 def test_dry_friction_holds_and_stops_stop():
     model = pendulum('lower="-0.2" upper="0.2" effort="500" velocity="100"', '<dynamics friction="1"/>')
     plant = Plant(model)
@@ -180,11 +181,15 @@ def test_command_delay_counts_steps():
     assert efforts == [0.0, 0.0, 0.0, 2.0, 2.0]
 
 
-def test_measure_is_exact_without_noise_and_seeded_with_it(box):
+@pytest.mark.slow
+def test_measure_is_exact_without_noise(box):
     plant = placed(box, 0.0995)
     plant.advance(2.0)
     reading = plant.measure()
     np.testing.assert_allclose(reading.linear_acceleration, [0.0, 0.0, G], atol=1e-6)
+
+
+def test_noise_is_seeded(box):
     params = PlantParams(noise=SensorNoise(gyro=0.1, gyro_bias=0.2), seed=7)
     one, two = placed(box, 1.0, params=params).measure(), placed(box, 1.0, params=params).measure()
     np.testing.assert_array_equal(one.angular_velocity, two.angular_velocity)
