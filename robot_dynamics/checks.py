@@ -7,13 +7,13 @@ from .description import Array
 from .errors import ShapeError
 
 
-def checked(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """Return `value` as a C-order float64 array of `shape`, finite; -1 in `shape` stands for any length.
+def shaped(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Return `value` as a C-order float64 array of `shape`; -1 in `shape` stands for any length.
 
     Raises
     ------
     ShapeError
-        Says what was expected and what came, or where the first value is that is not finite.
+        Says what was expected and what came.
     """
     try:
         array = np.ascontiguousarray(value, dtype=np.float64)
@@ -21,6 +21,18 @@ def checked(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
         raise ShapeError(f"{name} must be an array of numbers: {error}") from None
     if array.shape != shape and not _fits(array.shape, shape):
         raise ShapeError(f"{name} must have shape {_text(shape)}, got {_text(array.shape)}")
+    return array
+
+
+def checked(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Return `value` as `shaped`, with finite numbers only.
+
+    Raises
+    ------
+    ShapeError
+        Says what was expected and what came, or where the first value is that is not finite.
+    """
+    array = shaped(name, value, shape)
     if not np.isfinite(array).all():
         where = ", ".join(map(str, np.argwhere(~np.isfinite(array))[0]))
         raise ShapeError(f"{name} must be finite, but {name}[{where}] is {array[~np.isfinite(array)][0]}")

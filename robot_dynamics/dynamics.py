@@ -10,13 +10,22 @@ origin. SI units, float64. Wrong shapes and values that are not finite raise Sha
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import checked
+from .checks import checked, shaped
 from .description import Array
 from .errors import SingularModelError
 from .kernels import batch, bodies, dense, limbs, tree, world
+from .kernels.finite import finite
 from .model import Model
 
 NO_WRENCH = np.empty((0, 6))
+
+
+def _vectors(model: Model, q: ArrayLike, qd: ArrayLike, name: str, x: ArrayLike) -> tuple[Array, Array, Array]:
+    """Check three vectors with one look at their numbers; a closer look at each says which of them is not finite."""
+    q, qd, x = shaped("q", q, (model.nq,)), shaped("qd", qd, (model.nv,)), shaped(name, x, (model.nv,))
+    if not finite(q, qd, x):
+        checked("q", q, (model.nq,)), checked("qd", qd, (model.nv,)), checked(name, x, (model.nv,))
+    return q, qd, x
 
 
 def _wrench(model: Model, f_ext: ArrayLike | None) -> Array:
@@ -35,9 +44,7 @@ def inverse_dynamics(
     tau = H(q) qdd + C(q, qd) + G(q) - J^T f_ext. Returns (nv,); with a floating base the first six are the wrench the
     base would need, 0 for a motion that is physically possible.
     """
-    q = checked("q", q, (model.nq,))
-    qd = checked("qd", qd, (model.nv,))
-    qdd = checked("qdd", qdd, (model.nv,))
+    q, qd, qdd = _vectors(model, q, qd, "qdd", qdd)
     tau = np.empty(model.nv)
     if (limbed := model.limbs) is not None:
         limbs.inverse_dynamics(
@@ -98,13 +105,15 @@ def forward_dynamics(
     SingularModelError
         A joint has no inertia about its axis; the message names it.
     """
-    q = checked("q", q, (model.nq,))
-    qd = checked("qd", qd, (model.nv,))
-    tau = checked("tau", tau, (model.nv,))
+    q, qd, tau = _vectors(model, q, qd, "tau", tau)
     check_regular(model)
     if model.has_mimic:
         qdd = tau - inverse_dynamics(model, q, qd, np.zeros(model.nv), f_ext)
-        dense.solve_spd(mass_matrix(model, q), qdd)
+        if (dof := dense.solve_spd(mass_matrix(model, q), qdd)) >= 0:
+            raise SingularModelError(
+                f"forward dynamics of '{model.name}' has no answer here: H is not positive definite at dof {dof}; "
+                "see the inertias that `model.report.nonphysical` names"
+            )
         return qdd
     qdd = np.empty(model.nv)
     if (limbed := model.limbs) is not None:

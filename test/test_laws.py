@@ -176,6 +176,16 @@ def test_integrate_and_difference_are_inverse(seed, floating):
     close(rd.difference(model, q, near), 1e-7 * qd, 1e-14)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_difference_takes_the_short_way_round(seed):
+    """q and -q are the same attitude."""
+    model = random_model(seed, count=0)
+    q, qd, _, _ = random_state(model, seed)
+    there = rd.integrate(model, q, qd, 1.0)
+    there[3:7] *= -1.0
+    close(rd.difference(model, q, there), qd, 1e-12)
+
+
 @trees
 def test_batches_are_the_single_results(seed, floating):
     model = random_model(seed, floating_base=floating)

@@ -2,8 +2,8 @@
 
 `inline`   a formula on tuples, always merged into its caller so that everything stays in registers;
 `strict`   the same without re-association, for code whose rounding matters;
-`routine`  a loop that other kernels call;
-`kernel`   what Python calls: compiled once, kept on disk, runs without the interpreter lock;
+`routine`  a loop that kernels call, and that allocates nothing: arrays are not counted, which makes calls cheaper;
+`kernel`   what Python calls or what allocates: compiled once, kept on disk, runs without the interpreter lock;
 `lean`     a kernel that allocates nothing.
 
 numba serves stale code when a callee in another file changes, so the folder's name holds a hash of all kernel sources.
@@ -23,7 +23,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp", "afn"}
 
 inline = njit(fastmath=FAST, error_model="numpy", boundscheck=False, forceinline=True, _nrt=False)
 strict = njit(fastmath={"contract"}, error_model="numpy", boundscheck=False, forceinline=True, _nrt=False)
-routine = njit(fastmath=FAST, error_model="numpy", boundscheck=False)
+routine = njit(fastmath=FAST, error_model="numpy", boundscheck=False, _nrt=False)
 
 
 def _source_hash() -> str:
@@ -74,5 +74,5 @@ def kernel(function: Callable[..., Any], **more: Any) -> Any:
 
 
 def lean(function: Callable[..., Any]) -> Any:
-    """As `kernel`, for code that allocates nothing: arrays are not counted, which makes calls a third cheaper."""
+    """As `kernel`, for code that allocates nothing: arrays are not counted here either."""
     return kernel(function, _nrt=False)

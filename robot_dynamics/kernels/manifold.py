@@ -34,9 +34,8 @@ def rotation_vector(x, y):
     c = x[0] * y[0] + x[1] * y[1] + x[2] * y[2] + x[3] * y[3]
     s = math.sqrt(a * a + b * b + d * d)
     if c < 0.0:
-        s = -s
-        c = -c
-    k = 2.0 * math.atan2(s, c) / s if abs(s) > 1e-8 * c else 2.0 / c
+        a, b, d, c = -a, -b, -d, -c
+    k = 2.0 * math.atan2(s, c) / s if s > 1e-8 * c else 2.0 / c
     return (k * a, k * b, k * d)
 
 

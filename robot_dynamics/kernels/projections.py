@@ -145,7 +145,7 @@ def weight(T, J, gravity):
     return total
 
 
-@routine
+@kernel
 def strides(revolute, low):
     """Distance in the flat coefficients between neighbours along each joint's index."""
     n = len(revolute)

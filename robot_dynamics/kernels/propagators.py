@@ -197,7 +197,7 @@ def contact_inertia_inverse(topology, parameters, point_rows, point_r, q, dense,
             out[b, a] = out[a, b]
 
 
-@routine
+@kernel
 def _articulated(topology, parameters, point_rows, point_r, q, dense):
     """z and D^-1 z of the three world axes at every point, and the workspace behind them."""
     nv = out_size(topology)

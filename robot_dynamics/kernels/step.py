@@ -20,7 +20,7 @@ from .contact import (
     predicted_target,
     solve_contacts,
 )
-from .jit import inline, kernel, routine
+from .jit import inline, lean, routine
 from .link import body_blocks
 from .manifold import integrate
 from .propagators import dot_rows, free_motion_of, joint_path, over_inertia, path, respond
@@ -699,7 +699,7 @@ def weigh(robot, ground, state, settings):
     return ledger[at.KINETIC] + ledger[at.POTENTIAL] + elastic
 
 
-@kernel
+@lean
 def begin(robot, ground, state, settings):
     """Start the books at the state as it is."""
     observe(robot, ground, state.q, state.qd)
@@ -758,7 +758,7 @@ def verdict(state, energy):
     return FINE
 
 
-@kernel
+@lean
 def run(robot, joints, ground, state, settings, command, problem, steps):
     """Take `steps` steps. Returns FINE, or why it stopped: the state is then that of the last good step."""
     observe(robot, ground, state.q, state.qd)

@@ -231,7 +231,8 @@ def rnea_inward(topology, parameters, qd, qdd, f_ext, w, tau):
 @kernel
 def inverse_dynamics(topology, parameters, q, qd, qdd, f_ext, gravity, tau):
     """tau = RNEA(q, qd, qdd) with gravity times `gravity` (0 or 1); `f_ext` (nb, 6) or (0, 6)."""
-    w = np.zeros((topology.shape[0], WORKSPACE))
+    w = np.empty((topology.shape[0], WORKSPACE))
+    clear_world(w)
     rnea_outward(topology, parameters, q, qd, qdd, scale(gravity, row3(parameters, 0, GRAVITY)), w)
     rnea_inward(topology, parameters, qd, qdd, f_ext, w, tau)
 
@@ -407,7 +408,7 @@ def aba_inward(topology, parameters, qd, tau, added, w):
             u += dot(kappa, ca)
             add3(w, j, T, scale(qd[iv], cross(row3(w, j, W), rotor)))
             d += parameters[i, ARMATURE] + added[iv]
-            di = 1.0 / d if d > 0.0 else 0.0
+            di = 1.0 / d if d != 0.0 else 0.0
         w[i, DI] = di
         w[i, U] = u
         set3(w, i, UL, ul)
@@ -473,6 +474,7 @@ def pivots(topology, parameters, q, added, D, diagonal):
     n = added.shape[0]
     w = np.empty((topology.shape[0], WORKSPACE))
     clear_world(w)
+    S = np.empty((6, 6))
     zero = np.zeros(n)
     aba_outward(topology, parameters, q, zero, np.empty((0, 6)), w)
     aba_inward(topology, parameters, zero, zero, added, w)
@@ -480,7 +482,7 @@ def pivots(topology, parameters, q, added, D, diagonal):
         D[i] = 1.0 / w[i, DI] if w[i, DI] > 0.0 else 0.0
         diagonal[i] = 1.0
         if topology[i, KIND] == FREE:
-            D[i] = least_pivot(row6(w, i, M), row9(w, i, H), row6(w, i, N))
+            D[i] = least_pivot(row6(w, i, M), row9(w, i, H), row6(w, i, N), S)
         elif topology[i, KIND] == FIXED:
             D[i] = 1.0
     composite(topology, parameters, w)
@@ -492,9 +494,8 @@ def pivots(topology, parameters, q, added, D, diagonal):
 
 
 @routine
-def least_pivot(M_, H_, N_):
-    """Smallest pivot of [M H; H^T N] relative to its diagonal."""
-    S = np.empty((6, 6))
+def least_pivot(M_, H_, N_, S):
+    """Smallest pivot of [M H; H^T N] relative to its diagonal; S (6, 6) is overwritten."""
     for r, (m, h, n) in enumerate(
         (
             ((M_[0], M_[1], M_[2]), (H_[0], H_[1], H_[2]), (N_[0], N_[1], N_[2])),
