@@ -1,0 +1,214 @@
+"""The loop over DDS: plant and feed-forward at 1 kHz, and the feed-forward beside a bare echo of the same messages.
+
+`python -m benchmark.loop` needs rclpy and a machine that does nothing else.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+os.environ.setdefault("ROS_DOMAIN_ID", "77")
+os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+
+import numpy as np
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from nav_msgs.msg import Odometry
+from rclpy.qos import QoSProfile
+from rclpy.task import Future
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+from std_msgs.msg import Float64MultiArray
+from visualization_msgs.msg import MarkerArray
+
+from robot_dynamics.ros.run import FastExecutor
+
+URDF = Path(__file__).parents[1] / "urdf" / "mini_cheetah.urdf"
+JOINTS = 12
+SPAN, PAIRS, BRIEF = 60.0, 6, 5.0
+"""Seconds of the loop; pairs of feed-forward and echo, and seconds of each."""
+FEEDFORWARD = (
+    "robot_dynamics.ros.feedforward", "-p", "mode:=gravity", "-p", "dry_run:=false", "-p", "ramp_time:=0.0",
+)  # fmt: skip
+
+
+@contextmanager
+def node(module: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Run one node until the end of the block; begins when it says "ready"."""
+    command = [sys.executable, "-m", module, "--ros-args", "-p", f"urdf_file:={URDF}", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        try:
+            if not any("ready" in line for line in process.stdout):
+                raise SystemExit(f"{module} ended before it was ready")
+            threading.Thread(target=process.stdout.read, daemon=True).start()
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait()
+
+
+def cpu(process: subprocess.Popen[str]) -> float:
+    """CPU time of a process so far [s]."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Listener:
+    """Hears everything a plant says, without making Python objects of it, and keeps the diagnostics."""
+
+    def __init__(self) -> None:
+        """Subscribe."""
+        self.node = rclpy.create_node("benchmark_listener")
+        self.executor = FastExecutor()
+        self.executor.add_node(self.node)
+        self.figures: dict[str, dict[str, str]] = {}
+        self.node.create_subscription(DiagnosticArray, "/diagnostics", self.diagnosed, 10)
+        for kind, topic in (
+            (JointState, "joint_states"), (Odometry, "odom"), (Imu, "imu/data"), (MultiDOFJointState, "contacts"),
+            (Float64MultiArray, "plant/energy"), (MarkerArray, "plant/markers"),
+        ):  # fmt: skip
+            self.node.create_subscription(kind, topic, lambda data: None, 10, raw=True)
+
+    def diagnosed(self, msg: DiagnosticArray) -> None:
+        """Keep the last values of every node."""
+        for status in msg.status:
+            self.figures[status.name.split(":")[0]] = {v.key: v.value for v in status.values}
+
+    def spin(self, seconds: float) -> None:
+        """Listen for so long."""
+        self.executor.spin_until_future_complete(Future(), seconds)
+
+
+def loop() -> dict[str, float]:
+    """Plant and feed-forward for SPAN seconds with every topic heard."""
+    arguments = ("-p", "use_sim_time:=true", "-p", "output:=commands")
+    with node("robot_dynamics.ros.plant", "-p", "efforts_alone:=false") as plant:
+        with node(*FEEDFORWARD, *arguments) as feeder:
+            listener = Listener()
+            listener.spin(5.0)
+            before, begun = listener.figures["plant"], (time.monotonic(), cpu(plant), cpu(feeder))
+            listener.spin(SPAN)
+            span = time.monotonic() - begun[0]
+            used = (cpu(plant) - begun[1]) / span, (cpu(feeder) - begun[2]) / span
+            after, answers = listener.figures["plant"], listener.figures["feedforward"]
+            ticks = int(after["ticks"]) - int(before["ticks"])
+            late = int(after["late ticks"]) - int(before["late ticks"])
+            return {
+                "ticks": ticks,
+                "on time": 1.0 - late / ticks,
+                "real-time factor": float(after["real-time factor"]),
+                "command age p50 [s]": float(after["command age p50 [s]"]),
+                "command age p99 [s]": float(after["command age p99 [s]"]),
+                "plant CPU": used[0],
+                "feedforward CPU": used[1],
+                "inside callback p50 [us]": float(answers["inside callback p50 [us]"]),
+            }
+
+
+def echo() -> None:
+    """Answer every joint state with twelve efforts, and do nothing else."""
+    rclpy.init()
+    bare = rclpy.create_node("echo")
+    publisher = bare.create_publisher(Float64MultiArray, "effort_controller/commands", QoSProfile(depth=1))
+    answer = Float64MultiArray(data=[0.0] * JOINTS)
+
+    def on_state(msg: JointState) -> None:
+        answer.data[:] = msg.effort
+        publisher.publish(answer)
+
+    bare.create_subscription(JointState, "joint_states", on_state, QoSProfile(depth=5))
+    print("ready", flush=True)
+    executor = FastExecutor()
+    executor.add_node(bare)
+    executor.spin_until_future_complete(Future(), 1e8)
+
+
+@contextmanager
+def bare() -> Iterator[subprocess.Popen[str]]:
+    """Run the echo."""
+    command = [sys.executable, "-m", "benchmark.loop", "echo"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process
+        process.kill()
+
+
+def feedforward() -> AbstractContextManager[subprocess.Popen[str]]:
+    """Run the feed-forward for a fixed base: it needs joint states alone."""
+    return node(*FEEDFORWARD, "-p", "floating_base:=false")
+
+
+def latency() -> tuple[float, float, float]:
+    """p50 and p99 [us] from a joint state to the efforts that answer it, at 1 kHz, and the share that was answered."""
+    driver = rclpy.create_node("benchmark_driver")
+    publisher = driver.create_publisher(JointState, "joint_states", QoSProfile(depth=5))
+    sent, answers = [0.0], []
+    driver.create_subscription(
+        Float64MultiArray,
+        "effort_controller/commands",
+        lambda _: answers.append(time.monotonic() - sent[0]),
+        10,
+        raw=True,
+    )
+    names = [f"{leg}_{joint}" for leg in ("FR", "FL", "HR", "HL") for joint in ("abad", "hip", "knee")]
+    msg = JointState(name=names, position=[0.0] * JOINTS, velocity=[0.0] * JOINTS, effort=[0.0] * JOINTS)
+    executor, done = FastExecutor(), Future()
+    executor.add_node(driver)
+    count = round(BRIEF * 1e3)
+
+    def drive() -> None:
+        deadline = time.monotonic()
+        for k in range(count + 1000):
+            if k == 1000:
+                answers.clear()
+            now = driver.get_clock().now().nanoseconds
+            msg.header.stamp.sec, msg.header.stamp.nanosec = divmod(now, 1_000_000_000)
+            sent[0] = time.monotonic()
+            publisher.publish(msg)
+            deadline += 1e-3
+            time.sleep(max(deadline - time.monotonic(), 0.0))
+        done.set_result(None)
+
+    thread = threading.Thread(target=drive)
+    thread.start()
+    executor.spin_until_future_complete(done, 60.0)
+    thread.join()
+    driver.destroy_node()
+    return (*(1e6 * np.quantile(answers, [0.5, 0.99])), len(answers) / count)
+
+
+def main() -> int:
+    """Measure, print, and write report/loop.json."""
+    if sys.argv[1:2] == ["echo"]:
+        echo()
+        return 0
+    rclpy.init()
+    rows: dict[str, list[tuple[float, float, float]]] = {"echo": [], "feedforward": []}
+    for pair in range(PAIRS):
+        for name, running in (("echo", bare), ("feedforward", feedforward)):
+            with running():
+                rows[name].append(latency())
+            p50, p99, share = rows[name][-1]
+            print(f"pair {pair + 1}: {name:12} p50 {p50:6.0f} us  p99 {p99:6.0f} us  answered {share:.4f}", flush=True)
+    medians = {name: np.median(values, axis=0) for name, values in rows.items()}
+    ratio = medians["feedforward"] / medians["echo"]
+    print(f"feed-forward over echo, medians: p50 {ratio[0]:.2f}, p99 {ratio[1]:.2f}", flush=True)
+    figures = loop()
+    for name, value in figures.items():
+        print(f"{name:28} {value:.6g}")
+    Path("report").mkdir(exist_ok=True)
+    Path("report/loop.json").write_text(json.dumps({"latency": rows, "loop": figures}, indent=2))
+    rclpy.shutdown()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
