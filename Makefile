@@ -34,6 +34,7 @@ help: ## List the targets
 venv: $(TEST) ## Set up .venv with everything (ROS_WHEELS=jazzy: rclpy of Jazzy instead of Kilted)
 
 test: $(TEST) ## Run the tests, real rclpy included (PYTEST_ARGS=...)
+	$(BIN)/robot_dynamics warm-up
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-python: $(TEST) ## Run the kernels un-jitted, with line and branch coverage
@@ -54,6 +55,7 @@ demo: $(RUN) ## Stand and trot for 10 s, write report/demo.html (ROBOT=path/to.u
 
 bench: $(TEST) ## Measure the kernels and the loop
 	$(BIN)/python -m benchmark
+	$(BIN)/python -m benchmark.loop
 
 clean: ## Remove .venv, reports, caches and build folders
 	rm -rf .venv .venv-jazzy report build install log *.egg-info .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

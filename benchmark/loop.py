@@ -89,27 +89,27 @@ class Listener:
 def loop() -> dict[str, float]:
     """Plant and feed-forward for SPAN seconds with every topic heard."""
     arguments = ("-p", "use_sim_time:=true", "-p", "output:=commands")
-    with node("robot_dynamics.ros.plant", "-p", "efforts_alone:=false") as plant:
-        with node(*FEEDFORWARD, *arguments) as feeder:
-            listener = Listener()
-            listener.spin(5.0)
-            before, begun = listener.figures["plant"], (time.monotonic(), cpu(plant), cpu(feeder))
-            listener.spin(SPAN)
-            span = time.monotonic() - begun[0]
-            used = (cpu(plant) - begun[1]) / span, (cpu(feeder) - begun[2]) / span
-            after, answers = listener.figures["plant"], listener.figures["feedforward"]
-            ticks = int(after["ticks"]) - int(before["ticks"])
-            late = int(after["late ticks"]) - int(before["late ticks"])
-            return {
-                "ticks": ticks,
-                "on time": 1.0 - late / ticks,
-                "real-time factor": float(after["real-time factor"]),
-                "command age p50 [s]": float(after["command age p50 [s]"]),
-                "command age p99 [s]": float(after["command age p99 [s]"]),
-                "plant CPU": used[0],
-                "feedforward CPU": used[1],
-                "inside callback p50 [us]": float(answers["inside callback p50 [us]"]),
-            }
+    plant_alone = node("robot_dynamics.ros.plant", "-p", "efforts_alone:=false")
+    with plant_alone as plant, node(*FEEDFORWARD, *arguments) as feeder:
+        listener = Listener()
+        listener.spin(5.0)
+        before, begun = listener.figures["plant"], (time.monotonic(), cpu(plant), cpu(feeder))
+        listener.spin(SPAN)
+        span = time.monotonic() - begun[0]
+        used = (cpu(plant) - begun[1]) / span, (cpu(feeder) - begun[2]) / span
+        after, answers = listener.figures["plant"], listener.figures["feedforward"]
+        ticks = int(after["ticks"]) - int(before["ticks"])
+        late = int(after["late ticks"]) - int(before["late ticks"])
+        return {
+            "ticks": ticks,
+            "on time": 1.0 - late / ticks,
+            "real-time factor": float(after["real-time factor"]),
+            "command age p50 [s]": float(after["command age p50 [s]"]),
+            "command age p99 [s]": float(after["command age p99 [s]"]),
+            "plant CPU": used[0],
+            "feedforward CPU": used[1],
+            "inside callback p50 [us]": float(answers["inside callback p50 [us]"]),
+        }
 
 
 def echo() -> None:
