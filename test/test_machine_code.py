@@ -69,4 +69,4 @@ def test_warming_up_in_vain_is_left_out(tmp_path, monkeypatch, variable, folder)
 
 @pytest.mark.skipif(not config.DISABLE_JIT, reason="compiles for minutes; test_launch does it")
 def test_warming_up_calls_what_it_says():
-    assert list(warm_up.warm_up())[-1] == "plant"
+    assert list(warm_up.warm_up())[-1] == "rest of the plant"
