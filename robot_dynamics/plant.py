@@ -61,7 +61,8 @@ class PlantParams:
     terrain : sequence of Plane, Box, HeightField
         The deepest surface wins.
     integrator : str
-        'semi_implicit': v <- v + h qdd, q <- q (+) h v; in flight momentum and centre of mass are exact.
+        'semi_implicit': v <- v + h qdd, q <- q (+) h v; in flight momentum and centre of mass are exact. Steps in which
+        nothing touches, sticks or pushes and no joint has gains or damping are taken by Heun's second-order rule.
         'rk4': steps in which nothing touches, sticks or pushes are taken by the fourth-order rule instead.
     actuator_lag : float
         Time constant of the joint efforts [s]; 0 is none.

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import mini_cheetah
 import numpy as np
 import open_loop_trot as trot
 import pytest
@@ -44,6 +45,76 @@ def test_friction_is_the_same_in_all_directions(contact):
         plant.advance(1.0)
         ways.append(np.linalg.norm(plant.q[:2]))
     np.testing.assert_allclose(ways, ways[0], rtol=1e-9)
+
+
+def slide(contact, speed, timestep):
+    """Distance that a block on four points slides, and the distance by Coulomb."""
+    model = rd.load_urdf(BALL, floating_base=True)
+    feet = rd.points(model, {"b": [(x, y, 0.0) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]})
+    plant = rd.Plant(model, PlantParams(timestep=timestep, contact=contact), feet)
+    plant.advance(1.0)
+    plant.reset(plant.q, [0, 0, 0, speed, 0, 0])
+    farthest, start = 0.0, plant.q[0]
+    for _ in range(round((speed / (0.4 * 9.81) + 0.1) / timestep)):
+        plant.step()
+        farthest = max(farthest, plant.q[0] - start)  # the tangential spring then takes it back by mu z
+    return farthest, speed**2 / (2.0 * 0.4 * 9.81)
+
+
+@pytest.mark.parametrize("speed", [0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("contact", [rd.SpringDamper(friction=0.4), rd.Impulse(friction=0.4)], ids=["soft", "hard"])
+def test_sliding_distance_is_coulombs_at_1_ms(contact, speed):
+    found, law = slide(contact, speed, 1e-3)
+    assert found == pytest.approx(law, rel=1e-4)
+
+
+@pytest.mark.parametrize("contact", [rd.SpringDamper(friction=0.5), rd.Impulse(friction=0.5)], ids=["soft", "hard"])
+def test_a_block_slides_down_a_slope_as_coulomb_says(contact):
+    """s = v0 t + g (sin a - mu cos a) t^2 / 2 once it slides."""
+    angle = np.arctan(0.7)
+    normal = np.array([np.sin(angle), 0.0, np.cos(angle)])
+    model = rd.load_urdf(BALL, floating_base=True)
+    feet = rd.points(model, {"b": [(x, y, -0.05) for x in (-0.2, 0.2) for y in (-0.1, 0.1)]})
+    plant = rd.Plant(model, PlantParams(contact=contact, terrain=(rd.Plane(0.0, tuple(normal)),)), feet)
+    plant.reset([*(0.05 * normal), 0.0, np.sin(angle / 2), 0.0, np.cos(angle / 2)], np.zeros(6))
+    plant.advance(1.0)
+    start, speed = plant.q[:3], plant.qd[3]
+    plant.advance(1.0)
+    down = np.array([np.cos(angle), 0.0, -np.sin(angle)])
+    assert (plant.q[:3] - start) @ down == pytest.approx(
+        speed + 0.5 * 9.81 * (np.sin(angle) - 0.5 * np.cos(angle)), rel=1e-6
+    )
+
+
+def drift(model, seed, timestep):
+    """Energy gained in 0.3 s by a limp robot in the air."""
+    rng = np.random.default_rng(seed)
+    plant = rd.Plant(model, PlantParams(timestep=timestep, terrain=(), stops=False))
+    plant.reset(rd.random_configuration(model, rng), 2.0 * rng.standard_normal(model.nv))
+    plant.advance(0.3)
+    return plant.energy.total - plant.energy.initial
+
+
+@pytest.mark.parametrize("floating", [False, True], ids=["arm", "quadruped"])
+def test_energy_drift_without_contact_is_of_second_order(floating):
+    """Halving the step quarters it: four legs on a fixed or on a floating base, over eight random motions."""
+    model = rd.load_urdf(mini_cheetah.URDF, floating_base=floating)
+    coarse, fine = (np.linalg.norm([drift(model, seed, h) for seed in range(8)]) for h in (1e-4, 5e-5))
+    assert coarse / fine == pytest.approx(4.0, rel=0.1)
+
+
+def test_momentum_of_a_whole_robot_is_conserved_in_flight():
+    model = rd.load_urdf(mini_cheetah.URDF, floating_base=True)
+    rng = np.random.default_rng(0)
+    for gains in (0.0, 20.0):
+        plant = rd.Plant(model, PlantParams())
+        q = rd.random_configuration(model, rng)
+        q[2] = 20.0
+        plant.reset(q, rng.standard_normal(model.nv))
+        plant.track(q[7:], np.zeros(12), gains, 0.05 * gains)
+        plant.advance(1.0)
+        assert plant.energy.momentum_error < 1e-9
+        assert plant.energy.angular_momentum_error < 1e-9
 
 
 DROP = """

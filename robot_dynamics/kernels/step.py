@@ -35,6 +35,9 @@ LINEAR = 3
 
 MARGIN = 2e-3
 """A point (or a joint near its stop) this far off at the end of the step still enters the solve [m, rad]."""
+MOST_SHIFT = 1e-3
+"""A position-only shift that moves a point further than this is not made [m]: it is that of an impact, or of contacts
+that contradict each other, and pushes points into the ground."""
 STOP_RECOVERY = 0.2
 STOP_RECOVERY_SPEED = 0.5
 """A joint beyond its stop comes back by this share per step, at most at this speed [rad/s, m/s]."""
@@ -110,6 +113,12 @@ def effort_range(limit, no_load, speed):
     return (-limit * backward if backward > 0.0 else 0.0), (limit * forward if forward > 0.0 else 0.0)
 
 
+@inline
+def arriving(state, queue):
+    """Index in the queue of the joint commands [q_des, qd_des, kp, kd, effort] (5, n) that act in this step."""
+    return (state.counters[at.STEPS] + 1) % queue.shape[0]
+
+
 @routine
 def drive(joints, state, settings, command):
     """Efforts at the velocities of the start of the step, and what makes PD and joint damping implicit (SPEC 6.4).
@@ -146,7 +155,7 @@ def drive(joints, state, settings, command):
 def end_efforts(joints, state, settings, queue):
     """Motor efforts with the velocity of the end of the step; returns whether one of them left its range."""
     data = joints.data
-    command = queue[(state.counters[at.STEPS] + 1) % queue.shape[0]]
+    command = queue[arriving(state, queue)]
     left = False
     for j in range(data.shape[0]):
         if joints.number[j, at.JOINT_ROW] < 0 or data[j, at.SATURATED] != 0.0:
@@ -437,41 +446,88 @@ def keep_forces(joints, ground, settings, count, n, problem):
             points[c, at.DEFLECTION + 1] = d[1]
 
 
-@routine
-def land(robot, joints, ground, settings, count, problem):
-    """Position-only shift that ends the way of softly landed points on the surface (SPEC 6.5), in dofs[CHANGE].
+@inline
+def left_over(ground, settings, a, problem):
+    """What the end velocity leaves out of the way of contact a in this step, over h, in surface axes.
 
-    (W_AA + 1e-9 tr W) pi = r over the contacts that carry, r = -pen / h in the normal row of a landed one.
+    Softly landed: -pen / h along the normal, so that it ends on the surface (SPEC 6.5). Sliding: (u_start - u_end) / 2
+    along the surface, so that it goes by the mean of its velocities and comes to rest after v^2 / (2 mu g).
     """
-    chosen = problem.picked[at.CHOSEN]
-    n = 0
-    landed = False
+    c = problem.picked[at.ACTIVE, a]
+    if problem.picked[at.LANDED, a] == 1:
+        return (0.0, 0.0, -ground.points[c, at.PEN] / settings.timestep)
+    f = part3(problem.f, 3 * a)
+    friction = math.sqrt(f[0] * f[0] + f[1] * f[1])
+    x = 0.5 * (ground.points[c, at.START] - problem.work.rows[U, 3 * a])
+    y = 0.5 * (ground.points[c, at.START + 1] - problem.work.rows[U, 3 * a + 1])
+    far = math.sqrt(x * x + y * y) * settings.timestep > MOST_SHIFT
+    if far or friction < (1.0 - 1e-9) * ground.points[c, at.LAW + 2] * f[2]:
+        return ZERO3
+    return (x, y, 0.0)
+
+
+@inline
+def holds(i, count, problem):
+    """Whether row i may not move: the contact carries, or the joint's friction or stop is within its bounds."""
+    if i < 3 * count:
+        return problem.f[i - i % 3 + 2] > 0.0
+    return problem.bounds[i - 3 * count, 0] < problem.f[i] < problem.bounds[i - 3 * count, 1]
+
+
+@routine
+def complete_way(robot, joints, ground, settings, count, n, problem):
+    """Position-only shift by what `left_over` says, in dofs[CHANGE]; all other rows that hold stay where they are.
+
+    (W_AA + 1e-9 tr W) pi = r over the rows A that hold.
+    """
+    unit = 1.0 if settings.scheme == IMPULSE else settings.timestep
+    chosen, r = problem.picked[at.CHOSEN], problem.b
+    m = 0
+    moves = False
     trace = 0.0
-    for a in range(count):
-        if problem.f[3 * a + 2] > 0.0:
-            landed = landed or problem.picked[at.LANDED, a] == 1
-            for k in range(3):
-                chosen[n] = 3 * a + k
-                trace += problem.A[3 * a + k, 3 * a + k]
-                n += 1
-    if not landed:
-        for k in range(joints.dofs.shape[1]):
-            joints.dofs[at.CHANGE, k] = 0.0
-        return
-    M, pi = problem.work.matrix, problem.b
     for i in range(n):
-        a = chosen[i] // 3
-        moves = chosen[i] % 3 == 2 and problem.picked[at.LANDED, a] == 1
-        pi[i] = -ground.points[problem.picked[at.ACTIVE, a], at.PEN] / settings.timestep if moves else 0.0
-        for j in range(n):
+        if not holds(i, count, problem):
+            continue
+        way = left_over(ground, settings, i // 3, problem) if i < 3 * count else ZERO3
+        r[m] = way[0] if i % 3 == 0 else (way[1] if i % 3 == 1 else way[2])
+        moves = moves or r[m] != 0.0
+        trace += problem.A[i, i]
+        chosen[m] = i
+        m += 1
+    if not moves:
+        keep_place(joints)
+        return
+    M = problem.work.matrix
+    for i in range(m):
+        for j in range(m):
             M[i, j] = problem.A[chosen[i], chosen[j]]
         M[i, i] += 1e-9 * trace
-    eliminate(M, n, pi)
-    for i in range(3 * count):
-        problem.f[i] = 0.0
+    eliminate(M, m, r)
     for i in range(n):
-        problem.f[chosen[i]] = pi[i]
-    response(robot, joints.dofs, 1.0, 3 * count, problem)
+        problem.f[i] = 0.0
+    for i in range(m):
+        problem.f[chosen[i]] = r[i]
+    response(robot, joints.dofs, unit, n, problem)
+    if overshoots(robot, joints, ground, settings):
+        keep_place(joints)
+
+
+@inline
+def keep_place(joints):
+    """Give up the position-only shift."""
+    for k in range(joints.dofs.shape[1]):
+        joints.dofs[at.CHANGE, k] = 0.0
+
+
+@routine
+def overshoots(robot, joints, ground, settings):
+    """Whether the shift in dofs[CHANGE] moves any point, touching or not, by more than MOST_SHIFT."""
+    twists(robot.topology, robot.parameters, joints.dofs[at.CHANGE], robot.w)
+    for c in range(ground.row.shape[0]):
+        u = scale(settings.timestep, surface_velocity(robot, ground, c))
+        if not dot(u, u) <= MOST_SHIFT * MOST_SHIFT:
+            return True
+    return False
 
 
 # ---- one step -------------------------------------------------------------------------------------------------------
@@ -500,8 +556,7 @@ def prepare(robot, joints, ground, state, settings, command):
 @routine
 def free_motion(robot, joints, state, settings, command, pushed):
     """End velocity without coupled contacts in dofs[AHEAD]; returns whether H was regular."""
-    arrived = command.queue[(state.counters[at.STEPS] + 1) % command.queue.shape[0]]
-    drive(joints, state, settings, arrived)
+    drive(joints, state, settings, command.queue[arriving(state, command.queue)])
     failed = free_motion_of(
         robot.topology, robot.parameters, state.q, state.qd, joints.dofs[at.TAU],
         robot.f_ext if pushed else robot.f_ext[:0], joints.dofs[at.ADDED], robot.factor, robot.w, state.qdd,
@@ -556,6 +611,37 @@ def in_flight(robot, ground):
     for c in range(ground.row.shape[0]):
         carried = carried or ground.points[c, at.FORCE + 2] > 0.0
     return not carried
+
+
+@routine
+def unhindered(joints, settings, command):
+    """Whether a step without contact may be explicit: no gains, no damping. Schemes kept to compare stay Euler."""
+    if settings.runge_kutta or settings.below or settings.scheme == EXPLICIT or settings.scheme == LINEAR:
+        return False
+    stiff = 0.0
+    for j in range(joints.data.shape[0]):
+        stiff += command[2, j] + command[3, j]
+    for k in range(joints.dofs.shape[1]):
+        stiff += joints.dofs[at.DAMPING, k]
+    return stiff == 0.0
+
+
+@routine
+def heun(robot, joints, state, settings):
+    """Mean of the accelerations at both ends into dofs[AHEAD]; the way goes by the mean velocity, through dofs[CHANGE].
+
+    v' = v + h (a(q, v) + a(q (+) h v, v + h a)) / 2; the forces are those of the first-order step.
+    """
+    h = settings.timestep
+    dofs, q = joints.dofs, joints.configurations[at.STAGE_Q]
+    integrate(robot.topology, state.q, state.qd, h, q)
+    free_motion_of(
+        robot.topology, robot.parameters, q, dofs[at.AHEAD], dofs[at.TAU], robot.f_ext[:0], dofs[at.ADDED],
+        robot.factor, robot.w, dofs[at.RATE],
+    )  # fmt: skip
+    for k in range(state.qd.shape[0]):
+        dofs[at.AHEAD, k] = state.qd[k] + 0.5 * h * (state.qdd[k] + dofs[at.RATE, k])
+        dofs[at.CHANGE, k] = 0.5 * (state.qd[k] - dofs[at.AHEAD, k])
 
 
 @routine
@@ -781,7 +867,9 @@ def run(robot, joints, ground, state, settings, command, problem, steps):
             if not end_efforts(joints, state, settings, command.queue):
                 break
         keep_forces(joints, ground, settings, count, n, problem)
-        land(robot, joints, ground, settings, count, problem)
+        complete_way(robot, joints, ground, settings, count, n, problem)
+        if n == 0 and not pushed and unhindered(joints, settings, command.queue[arriving(state, command.queue)]):
+            heun(robot, joints, state, settings)
         account(robot, joints, ground, state, settings, command.pushes)
         advance_state(robot, joints, ground, state, settings, n == 0 and not pushed)
         observe(robot, ground, state.q, state.qd)
