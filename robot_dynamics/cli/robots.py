@@ -1,0 +1,40 @@
+"""The robot a command is about: its URDF, the rotor inertias this package knows, the feet it stands on."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..control.limbs import find_legs
+from ..control.simulation import chosen_points, home_pose
+from ..description import Array
+from ..errors import ModelError
+from ..kinematics import Points, point_position
+from ..model import Model
+from ..ros.parameters import MINI_CHEETAH
+from ..urdf import load_urdf
+
+LEVEL = 1e-3
+"""Contact points so little above the lowest one carry the weight too [m]."""
+
+
+def load_robot(urdf: Path) -> Model:
+    """Load a robot with a floating base, with the rotor inertias of config/ if it is the Mini Cheetah."""
+    return load_urdf(urdf, floating_base=True, armature=MINI_CHEETAH if urdf.stem == "mini_cheetah" else None)
+
+
+def standing(model: Model, links: Sequence[str] = ()) -> tuple[Points, Array]:
+    """Feet and pose (nq,) of a robot that stands on z = 0.
+
+    Four-legged robots stand on their feet in their stance; others, or those told which `links` touch, on the lowest
+    contact points of the neutral pose.
+    """
+    points = chosen_points(model, links)
+    q = home_pose(model, "stance", {}, points, 0.0)
+    try:
+        return find_legs(model, links).feet, q
+    except ModelError:
+        pass
+    height = point_position(model, points, q)[:, 2] - points.radius
+    low = np.flatnonzero(height < LEVEL)
+    return Points(points.body[low], points.position[low], tuple(points.link[i] for i in low), points.radius[low]), q
