@@ -12,6 +12,7 @@ from ..errors import RobotDynamicsError
 COMMANDS = {
     "inspect": "inspect",
     "demo": "demo",
+    "compare-contacts": "compare_contacts",
     "suggest-contact": "suggest_contact",
     "closed-form": "closed_form",
     "identify": "identify",
