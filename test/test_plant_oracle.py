@@ -94,6 +94,41 @@ def test_impulse_single_steps_below_the_friction_limit(variant):
             np.testing.assert_allclose(plant.qd, data["qdot_after_converged"][i], atol=1e-6)
 
 
+def converged(model, q, qd, tau, contact, h):
+    """Velocities and impulses (k, 3) of the points below z = 0 if all of them stick (I1, I2), by dense algebra."""
+    points = contact_points(model)
+    pen = rd.point_position(model, points, q)[:, 2]
+    below = pen <= 0.0
+    J = rd.point_jacobian(model, points, q)[below].reshape(-1, model.nv)
+    free = qd + h * rd.forward_dynamics(model, q, qd, np.concatenate([np.zeros(6), tau]))
+    speed, wanted = J[2::3] @ qd, np.zeros(len(J))
+    outward = -contact.recovery * pen[below]
+    wanted[2::3] = np.where(speed < 0.0, -contact.restitution * speed + outward, np.maximum(speed, outward))
+    Y = np.linalg.solve(rd.mass_matrix(model, q), J.T)
+    p = np.linalg.solve(J @ Y, wanted - J @ free)
+    return free + Y @ p, p.reshape(-1, 3)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_impulse_run_teacher_forced_against_dense_algebra(variant):
+    """From every state of the run: where sticking solves the problem, its velocities are the converged ones."""
+    data, model = load(f"impulse_run200_{variant}"), mini_cheetah.model(variant)
+    h, mu = float(data["dt"]), float(data["mu"])
+    contact = impulse(data["restitution"], data["beta"], mu, h)
+    plant = Plant(model, PlantParams(timestep=h, contact=contact), contact_points(model))
+    compared = 0
+    for i in range(len(data["tau"])):
+        q, qd = state(data["state"][i])
+        expected, p = converged(model, q, qd, data["tau"][i], contact, h)
+        if (p[:, 2] >= 0.0).all() and (np.hypot(p[:, 0], p[:, 1]) <= mu * p[:, 2]).all():
+            plant.reset(q, qd)
+            plant.command(data["tau"][i])
+            plant.step()
+            np.testing.assert_allclose(plant.qd, expected, atol=1e-6)
+            compared += 1
+    assert compared >= 150
+
+
 def test_impulse_run_teacher_forced():
     """The reference stops short of convergence; where it came close its velocities are ours."""
     data, model = load("impulse_run200_with_rotors"), mini_cheetah.model("with_rotors")

@@ -46,12 +46,6 @@ def row3(A, i, o):
 
 
 @inline
-def row4(A, i, o):
-    """Four numbers of row i from column o."""
-    return (A[i, o], A[i, o + 1], A[i, o + 2], A[i, o + 3])
-
-
-@inline
 def row6(A, i, o):
     """Six numbers of row i from column o."""
     return (A[i, o], A[i, o + 1], A[i, o + 2], A[i, o + 3], A[i, o + 4], A[i, o + 5])

@@ -479,12 +479,13 @@ def pivots(topology, parameters, q, added, D, diagonal):
     aba_outward(topology, parameters, q, zero, np.empty((0, 6)), w)
     aba_inward(topology, parameters, zero, zero, added, w)
     for i in range(1, topology.shape[0]):
-        D[i] = 1.0 / w[i, DI] if w[i, DI] > 0.0 else 0.0
         diagonal[i] = 1.0
         if topology[i, KIND] == FREE:
             D[i] = least_pivot(row6(w, i, M), row9(w, i, H), row6(w, i, N), S)
         elif topology[i, KIND] == FIXED:
             D[i] = 1.0
+        else:
+            D[i] = 1.0 / w[i, DI] if w[i, DI] > 0.0 else 0.0
     composite(topology, parameters, w)
     for i in range(1, topology.shape[0]):
         if topology[i, KIND] == REVOLUTE:
