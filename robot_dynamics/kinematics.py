@@ -50,9 +50,9 @@ def points(model: Model, positions: Mapping[str, ArrayLike]) -> Points:
 def point_rows(model: Model, points: Points) -> tuple[NDArray[np.int64], Array]:
     """Return kernel rows (k,) and positions (k, 3) in row axes of `points`."""
     row = model.row_body[points.body]
-    turn = model.parameters[row, rows.TURN : rows.TURN + 9].reshape(-1, 3, 3).copy()
+    turn = model.parameters[row, rows.TURN : rows.TURN + 9].reshape(-1, 3, 3)
     turn[row == 0] = np.eye(3)
-    return row, np.ascontiguousarray(np.einsum("kji,kj->ki", turn, points.position))
+    return row, (points.position[:, None] @ turn)[:, 0]
 
 
 def neutral(model: Model) -> Array:

@@ -9,7 +9,7 @@ from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Pose, Wrench, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message, serialize_message
-from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -72,18 +72,6 @@ def test_imu():
     assert msg.orientation.w == 3.0
     assert msg.angular_velocity.z == 2.0
     assert msg.linear_acceleration.x == 10.0
-
-
-def test_contacts():
-    rng = np.random.default_rng(0)
-    p, v, f = rng.normal(size=(3, 2, 3))
-    msg = convert.msg_from_links(["a", "a"], "odom")
-    msg = over_the_wire(convert.write_contacts(msg, 7, p, v, f))
-    links, *back = convert.contacts_from_msg(msg)
-    assert links == ["a", "a"]
-    for mine, theirs in zip((p, v, f), back, strict=True):
-        assert theirs.tolist() == mine.tolist()
-    assert convert.contacts_from_msg(MultiDOFJointState())[3].shape == (0, 3)
 
 
 def test_forces_and_wrenches():

@@ -1,5 +1,6 @@
 """Range checks of parameters, one sentence each."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ def check_range(name: str, value: Any, low: float, high: float = np.inf, *, open
         x = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise ParameterError(f"{name} must be a number, got {value!r}") from None
-    inside = np.isfinite(x) & (x > low if open_low else x >= low) & (x <= high)
-    if x.size == 0 or not inside.all():
+    least, most = (float(x.min()), float(x.max())) if x.size else (math.nan, math.nan)
+    if not (math.isfinite(least) and math.isfinite(most) and low <= least <= most <= high) or (
+        open_low and least == low
+    ):
         bound = f"above {low:g}" if open_low else f"at least {low:g}"
         top = "" if high == np.inf else f" and at most {high:g}"
         raise ParameterError(f"{name} must be {bound}{top}, got {value!r}")

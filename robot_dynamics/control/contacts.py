@@ -17,16 +17,16 @@ class ContactForces:
     def __init__(self, model: Model):
         """Start without contact."""
         self.model = model
+        self._body_of = {link: int(body) for link, body in zip(model.link_names, model.link_bodies, strict=True)}
         self._bodies = np.zeros(0, dtype=np.int64)
         self._position, self._force = np.zeros((0, 3)), np.zeros((0, 3))
 
     def set_forces(self, links: Sequence[str], position: Array, force: Array) -> None:
         """Take positions and forces (k, 3), world axes; unknown links and zero forces are left out."""
-        names = self.model.link_names
-        used = [i for i, link in enumerate(links) if link in names and force[i].any()]
+        used = [i for i in np.flatnonzero(force.any(axis=1)).tolist() if links[i] in self._body_of]
         if not (np.isfinite(position).all() and np.isfinite(force).all()):
             used = []
-        self._bodies = np.array([self.model.link_bodies[names.index(links[i])] for i in used], dtype=np.int64)
+        self._bodies = np.array([self._body_of[links[i]] for i in used], dtype=np.int64)
         self._position, self._force = position[used], force[used]
 
     def generalised(self, q: Array) -> Array:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model import Model
-from .feedforward import Feedforward, Parts
+from .feedforward import Feedforward, Solution
 from .guard import EffortLimiter
 from .reference import StreamedReference, Trajectory
 from .state import MeasuredState, StanceFlags
@@ -34,22 +34,16 @@ class Feeder:
             return self.trajectory.at(now - self.begun)[2]
         return self.reference.acceleration(now)
 
-    def wanted(self, now: float) -> Array:
-        """Answer which joint efforts (n,) the motion needs, before any limit."""
-        return self.feedforward.torque(self.state.q, self.state.qd, self._qdd(now), self.stance.at(now))
-
-    def parts(self, now: float) -> Parts:
-        """Answer what `wanted` consists of."""
-        return self.feedforward.parts(self.state.q, self.state.qd, self._qdd(now), self.stance.at(now))
-
-    def _qdd(self, now: float) -> Array:
+    def wanted(self, now: float) -> Solution:
+        """Answer which forces the motion needs, before any limit."""
         qdd = np.zeros(self.model.nv)
         qdd[self.model.v_index] = self.acceleration(now)
-        return qdd
+        return self.feedforward.solve(self.state.q, self.state.qd, qdd, self.stance.at(now))
 
     def efforts(self, now: float) -> Array:
-        """Answer which joint efforts (n,) may go out now."""
-        tau, q, qd = self.wanted(now), self.state.q, self.state.qd
+        """Answer which joint efforts (n,) may go out now; `solution` then holds the forces they come from."""
+        self.solution = self.wanted(now)
+        tau, q, qd = self.feedforward.torque(self.solution), self.state.q, self.state.qd
         dt = 0.0 if self._last is None else min(max(now - self._last, 0.0), 0.1)
         self._last = now
         return self.limiter.apply(tau, dt, q[self.model.q_index], qd[self.model.v_index])

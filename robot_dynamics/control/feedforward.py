@@ -17,6 +17,20 @@ PARTS = ("gravity", "coriolis", "inertia", "contact", "total")
 
 
 @dataclass(frozen=True, slots=True)
+class Solution:
+    """What carries a motion: state q (nq,), qd (nv,); H qdd + C qd + G (nv,), as far as the mode goes; J^T f (nv,).
+
+    forces (feet, 3) of the ground on the feet, world axes [N].
+    """
+
+    q: Array
+    qd: Array
+    moving: Array
+    contact: Array
+    forces: Array
+
+
+@dataclass(frozen=True, slots=True)
 class Parts:
     """Joint efforts (n,) [N m or N], summing to `total`; forces (feet, 3) of the ground on the feet, world axes [N]."""
 
@@ -41,8 +55,8 @@ class Feedforward:
         self.distribution = None if feet is None else FootForces(len(feet), friction)
         self._zero = np.zeros(model.nv)
 
-    def torque(self, q: Array, qd: Array, qdd: Array, stance: NDArray[np.bool_]) -> Array:
-        """Answer which joint efforts (n,) the motion needs, joints in the order of `model.joint_names`.
+    def solve(self, q: Array, qd: Array, qdd: Array, stance: NDArray[np.bool_]) -> Solution:
+        """Answer which forces the motion needs.
 
         Parameters
         ----------
@@ -51,15 +65,20 @@ class Feedforward:
         stance (feet,) : which feet stand.
         """
         moving = self._moving(q, qd, qdd)
-        return (moving - self._contact(q, moving, stance)[0])[self.model.v_index]
+        return Solution(q.copy(), qd.copy(), moving, *self._contact(q, moving, stance))
 
-    def parts(self, q: Array, qd: Array, qdd: Array, stance: NDArray[np.bool_]) -> Parts:
+    def torque(self, solution: Solution) -> Array:
+        """Return the joint efforts (n,) of a solution, joints in the order of `model.joint_names`."""
+        return (solution.moving - solution.contact)[self.model.v_index]
+
+    def parts(self, solution: Solution) -> Parts:
         """Answer what the efforts of `torque` consist of."""
-        v, moving = self.model.v_index, self._moving(q, qd, qdd)
+        v, q = self.model.v_index, solution.q
         gravity = gravity_forces(self.model, q)
-        bias = gravity if self.mode == "gravity" else bias_forces(self.model, q, qd)
-        contact, forces = self._contact(q, moving, stance)
-        return Parts(gravity[v], (bias - gravity)[v], (moving - bias)[v], -contact[v], forces)
+        bias = gravity if self.mode == "gravity" else bias_forces(self.model, q, solution.qd)
+        return Parts(
+            gravity[v], (bias - gravity)[v], (solution.moving - bias)[v], -solution.contact[v], solution.forces
+        )
 
     def _moving(self, q: Array, qd: Array, qdd: Array) -> Array:
         """H qdd + C qd + G (nv,), as far as the mode goes."""

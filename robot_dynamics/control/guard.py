@@ -149,7 +149,7 @@ class InputGuard:
 
 def finite(x: Array) -> bool:
     """Tell whether all values are finite; one product settles it unless they are enormous."""
-    return math.isfinite(x @ x) or bool(np.isfinite(x).all())
+    return math.isfinite(np.vdot(x, x)) or bool(np.isfinite(x).all())
 
 
 class EffortLimiter:

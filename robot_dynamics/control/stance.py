@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError, ShapeError
+from .guard import finite
 
 try:
     import daqp
@@ -32,6 +33,8 @@ class FootForces:
         self.feet, self.friction = feet, friction
         self.flag = 0
         self._rows = [pyramid(n, friction) for n in range(feet + 1)]
+        self._weights = [WEIGHT * np.eye(3 * n) for n in range(feet + 1)]
+        self._upper = [np.zeros(len(rows)) for rows in self._rows]
         self.residual = np.zeros(6)
 
     def solve(self, base_jacobian: Array, wrench: Array, stance: NDArray[np.bool_]) -> Array:
@@ -59,11 +62,10 @@ class FootForces:
         return forces
 
     def _program(self, A: Array, w: Array) -> Array:
-        n = A.shape[1]
-        H = A.T @ A + WEIGHT * np.eye(n)
-        rows = self._rows[n // 3]
-        x, self.flag = solve_program(H, -A.T @ w, rows, np.zeros(len(rows)))
-        return np.zeros(n) if x is None else x
+        feet = A.shape[1] // 3
+        H = A.T @ A + self._weights[feet]
+        x, self.flag = solve_program(H, -A.T @ w, self._rows[feet], self._upper[feet])
+        return np.zeros(3 * feet) if x is None else x
 
 
 def pyramid(feet: int, friction: float) -> Array:
@@ -80,7 +82,7 @@ def solve_program(H: Array, f: Array, A: Array, upper: Array) -> tuple[Array | N
     n, m = len(f), len(upper)
     if H.shape != (n, n) or A.shape != (m, n):
         raise ShapeError(f"expected H ({n}, {n}) and A ({m}, {n}), got {H.shape} and {A.shape}")
-    if not all(np.isfinite(x).all() for x in (H, f, A, upper)):
+    if not all(finite(x) for x in (H, f, A, upper)):
         return None, -99
     x, _, flag, _ = daqp.solve(H, f, A, upper, np.full(m, -1e30), np.zeros(m, dtype=np.int32))
-    return (x, flag) if flag > 0 and np.isfinite(x).all() else (None, flag)
+    return (x, flag) if flag > 0 and finite(x) else (None, flag)

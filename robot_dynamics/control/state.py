@@ -75,15 +75,17 @@ class StanceFlags:
         self.feet, self.threshold, self.max_age = tuple(feet), threshold, max_age
         self.standing = np.ones(len(self.feet), dtype=bool)
         self.receipt: float | None = None
+        self._links: tuple[str, ...] = ()
+        self._below = np.zeros((len(self.feet), 0))
 
     def set_forces(self, links: Sequence[str], force: Array, now: float) -> None:
         """Take the contact forces (k, 3), world axes, of points named by link; other links are ignored."""
-        if not np.isfinite(force).all():
+        if not finite(force):
             return
-        normal = np.zeros(len(self.feet))
-        for link, f in zip(links, force, strict=True):
-            if link in self.feet:
-                normal[self.feet.index(link)] += f[2]
+        if links != self._links:
+            self._links = tuple(links)
+            self._below = np.array([[link == foot for link in links] for foot in self.feet], dtype=float)
+        normal = self._below.reshape(len(self.feet), len(links)) @ force[:, 2]
         limit = np.where(self.standing, 0.5, 1.0) * self.threshold
         self.standing, self.receipt = normal > limit, now
 

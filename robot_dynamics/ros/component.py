@@ -92,10 +92,12 @@ class Component(LifecycleNode):
         made = self.create_publisher(kind, topic, qos, qos_overriding_options=options)
         return self._own(made, self.destroy_publisher)
 
-    def subscription(self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile) -> Any:
-        """Create a subscription whose QoS the user may override."""
+    def subscription(
+        self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile, raw: bool = False
+    ) -> Any:
+        """Create a subscription whose QoS the user may override; a `raw` one gives the callback bytes."""
         options = QoSOverridingOptions.with_default_policies()
-        made = self.create_subscription(kind, topic, callback, qos, qos_overriding_options=options)
+        made = self.create_subscription(kind, topic, callback, qos, qos_overriding_options=options, raw=raw)
         return self._own(made, self.destroy_subscription)
 
     def service(self, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> Any:

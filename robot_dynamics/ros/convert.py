@@ -4,15 +4,15 @@ Joints are matched by name, never by index. Stamps are nanoseconds (int) on our 
 """
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from geometry_msgs.msg import Pose, Transform, TransformStamped, Twist, Wrench, WrenchStamped
+from geometry_msgs.msg import Pose, TransformStamped, Wrench, WrenchStamped
 from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
-from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory
 
@@ -127,46 +127,12 @@ def write_imu(msg: Imu, nanoseconds: int, quaternion: Array, omega: Array, speci
     return msg
 
 
-def msg_from_links(links: Iterable[str], frame: str) -> MultiDOFJointState:
-    """Make an empty contact message with one entry per contact point, named by its link."""
-    msg = MultiDOFJointState(joint_names=list(links))
-    msg.header.frame_id = frame
-    msg.transforms = [Transform() for _ in msg.joint_names]
-    msg.twist = [Twist() for _ in msg.joint_names]
-    msg.wrench = [Wrench() for _ in msg.joint_names]
-    return msg
-
-
-def write_contacts(
-    msg: MultiDOFJointState, nanoseconds: int, position: Array, velocity: Array, force: Array
-) -> MultiDOFJointState:
-    """Put position, velocity and force (k, 3), world axes, of every contact point into an existing message."""
-    write_stamp(msg.header.stamp, nanoseconds)
-    for i, (p, v, f) in enumerate(zip(position.tolist(), velocity.tolist(), force.tolist(), strict=True)):
-        place, speed, push = msg.transforms[i].translation, msg.twist[i].linear, msg.wrench[i].force
-        place.x, place.y, place.z = p
-        speed.x, speed.y, speed.z = v
-        push.x, push.y, push.z = f
-    return msg
-
-
 def write_force(msg: WrenchStamped, nanoseconds: int, force: Array) -> WrenchStamped:
     """Put a force (3,) into an existing message; the moment stays."""
     write_stamp(msg.header.stamp, nanoseconds)
     f = msg.wrench.force
     f.x, f.y, f.z = force.tolist()
     return msg
-
-
-def contacts_from_msg(msg: MultiDOFJointState) -> tuple[list[str], Array, Array, Array]:
-    """Link names and position, velocity, force (k, 3), world axes, of the contact points."""
-    p = [(t.translation.x, t.translation.y, t.translation.z) for t in msg.transforms]
-    v = [(t.linear.x, t.linear.y, t.linear.z) for t in msg.twist]
-    f = [(w.force.x, w.force.y, w.force.z) for w in msg.wrench]
-    shape = (len(msg.joint_names), 3)
-    return list(msg.joint_names), *(
-        np.array(x, dtype=float).reshape(shape) if x else np.zeros(shape) for x in (p, v, f)
-    )  # type: ignore[return-value]
 
 
 def wrench_from_msg(msg: Wrench) -> Array:

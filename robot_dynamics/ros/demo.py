@@ -28,8 +28,9 @@ from std_srvs.srv import SetBool
 from ..control.limbs import Legs
 from ..errors import RobotDynamicsError
 from ..recording import Recording
-from ..ros import convert
 from ..share import parameter_files
+from . import convert
+from .wire import ContactReader
 
 Progress = Callable[[str, float], None]
 """Called with what is going on and the fraction done."""
@@ -264,8 +265,8 @@ def recording(recorder: Recorder, legs: Legs, begin: float, trot_at: float, end:
     """Decode everything from `begin` on."""
     model = legs.model
     states, odometry = recorder.decoded("joint_states"), recorder.decoded("odom")
-    contacts, feedforward = recorder.decoded("contacts"), recorder.decoded("feedforward/torque/total")
-    contact_arrays = [convert.contacts_from_msg(msg) for msg in contacts]
+    feedforward, read = recorder.decoded("feedforward/torque/total"), ContactReader().read
+    contacts = [read(raw) for raw, _ in recorder.taken["contacts"]]
     received = recorder.received("joint_states")
     return Recording(
         robot=model.name,
@@ -279,11 +280,11 @@ def recording(recorder: Recorder, legs: Legs, begin: float, trot_at: float, end:
         effort=efforts(states, model.joint_names),
         base_time=times(odometry),
         base=np.array([convert.base_from_odometry(msg)[0] for msg in odometry]).reshape(-1, 7),
-        contact_links=tuple(contacts[0].joint_names) if contacts else (),
-        contact_time=times(contacts),
-        contact_position=np.array([p for _, p, _, _ in contact_arrays]),
-        contact_velocity=np.array([v for _, _, v, _ in contact_arrays]),
-        contact_force=np.array([f for _, _, _, f in contact_arrays]),
+        contact_links=contacts[0].links if contacts else (),
+        contact_time=np.array([c.stamp for c in contacts]),
+        contact_position=np.array([c.position for c in contacts]),
+        contact_velocity=np.array([c.velocity for c in contacts]),
+        contact_force=np.array([c.force for c in contacts]),
         feedforward_time=times(feedforward),
         feedforward=efforts(feedforward, model.joint_names),
         command_age=command_age(recorder, states),

@@ -16,12 +16,13 @@ from ..control.limbs import find_legs
 from ..control.observer import ContactObserver
 from ..control.reference import Trajectory
 from ..control.state import MeasuredState, StanceFlags
-from ..errors import RobotDynamicsError
+from ..errors import RobotDynamicsError, ShapeError
 from ..model import Model
 from . import convert
 from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, STALE, WARN, Component
 from .parameters import FeedforwardParameters
 from .run import run
+from .wire import ContactReader, ContactWriter
 
 
 class FeedforwardNode(Component):
@@ -39,7 +40,7 @@ class FeedforwardNode(Component):
         self.feeder = Feeder(model, Feedforward(model, mode, feet, v.friction), state, stance, limiter(model, v))
         legs = find_legs(model, [f for f in v.feet if f]) if v.estimate_contacts else None
         self.observer = None if legs is None else ContactObserver(legs)
-        self.estimate = None if legs is None else convert.msg_from_links(legs.names, "odom")
+        self.estimate, self.reader = ContactWriter(() if legs is None else legs.names, "odom"), ContactReader()
         self.observed = 0.0
         self.references = InputGuard(model.joint_names, v.state_timeout)
         self.feeder.limiter.enable(not v.dry_run)
@@ -63,7 +64,7 @@ class FeedforwardNode(Component):
         self.subscription(JointState, "joint_states", self.on_state, SENSOR)
         self.subscription(Odometry, "odom", self.on_base, SENSOR)
         if self.observer is None:
-            self.subscription(MultiDOFJointState, "contacts", self.on_contacts, SENSOR)
+            self.subscription(MultiDOFJointState, "contacts", self.on_contacts, SENSOR, raw=True)
         else:
             self.observer.reset()
             self.contacts = self.publisher(MultiDOFJointState, "contacts", RELIABLE)
@@ -85,14 +86,17 @@ class FeedforwardNode(Component):
         self.send(self.feeder.efforts(stamp or self.now()), convert.nanoseconds_from_stamp(msg.header.stamp))
         self.seconds_inside[self.answered % len(self.seconds_inside)] = perf_counter() - began
         self.answered += 1
-        return self.show_parts(stamp or self.now(), convert.nanoseconds_from_stamp(msg.header.stamp))
+        return self.show_parts(convert.nanoseconds_from_stamp(msg.header.stamp))
 
-    def show_parts(self, now: float, nanoseconds: int) -> None:
+    def show_parts(self, nanoseconds: int) -> None:
         """Publish the parts of the wanted effort to whoever listens."""
         wanted = {part: p for part, p in self.torques.items() if p.get_subscription_count()}
-        parts = self.feeder.parts(now) if wanted else None
+        if not wanted:
+            return
+        feedforward, solution = self.feeder.feedforward, self.feeder.solution
+        parts = None if list(wanted) == ["total"] else feedforward.parts(solution)
         for part, publisher in wanted.items():
-            self.torque_message.effort[:] = getattr(parts, part)
+            self.torque_message.effort[:] = getattr(parts, part) if parts else feedforward.torque(solution)
             publisher.publish(self.torque_message.stamped(nanoseconds))
 
     def observe(self, observer: ContactObserver, now: float) -> None:
@@ -102,9 +106,8 @@ class FeedforwardNode(Component):
         self.observed = now
         self.feeder.stance.set_forces(observer.legs.names, force, now)
         if self.contacts.get_subscription_count():
-            place = observer.foot_positions(state.q)
-            msg = convert.write_contacts(self.estimate, round(1e9 * now), place, np.zeros((4, 3)), force)
-            self.contacts.publish(msg)
+            self.estimate.position[:], self.estimate.force[:] = observer.foot_positions(state.q), force
+            self.contacts.publish(self.estimate.stamped(round(1e9 * now)))
 
     def send(self, efforts: convert.Array, nanoseconds: int) -> None:
         """Publish efforts (n,) where `output` says, unless dry."""
@@ -123,10 +126,14 @@ class FeedforwardNode(Component):
         if not self.feeder.state.set_base(*convert.base_from_odometry(msg), stamp, self.now() or stamp):
             self.warn(f"odom {self.feeder.state.base.problem}")
 
-    def on_contacts(self, msg: MultiDOFJointState) -> None:
+    def on_contacts(self, data: bytes) -> None:
         """Take which feet stand."""
-        links, _, _, force = convert.contacts_from_msg(msg)
-        self.feeder.stance.set_forces(links, force, convert.seconds_from_stamp(msg.header.stamp))
+        try:
+            contacts = self.reader.read(data)
+        except ShapeError as problem:
+            self.warn(f"contacts refused: {problem}")
+        else:
+            self.feeder.stance.set_forces(contacts.links, contacts.force, contacts.stamp)
 
     def on_reference(self, msg: JointState) -> None:
         """Take desired velocities by joint name; their rate of change is the desired acceleration."""

@@ -10,10 +10,12 @@ from ..control.contacts import ContactForces
 from ..control.monitor import Residual, consistency, inertia
 from ..control.state import MeasuredState
 from ..dynamics import center_of_mass, kinetic_energy, potential_energy
+from ..errors import ShapeError
 from . import convert
 from .component import ERROR, LATEST, OK, SENSOR, STALE, WARN, Component
 from .parameters import MonitorParameters
 from .run import run
+from .wire import ContactReader
 
 CLOSED_FORM_LIMIT = 1e-9
 """Largest relative difference of a limb's mass matrix from its closed form; rounding leaves 1e-15."""
@@ -28,7 +30,7 @@ class MonitorNode(Component):
         """Make messages and statistics, and warm the dynamics up."""
         v, model = self.values, self.model
         self.state = MeasuredState(model, v.state_timeout)
-        self.forces = ContactForces(model)
+        self.forces, self.reader, self.contacts = ContactForces(model), ContactReader(), b""
         self.residual = Residual(model, int(v.window * v.residual_rate))
         base = [f"base/{axis}" for axis in ("wx", "wy", "wz", "vx", "vy", "vz")] if model.floating_base else []
         self.coordinates = [*base, *model.joint_names]
@@ -48,7 +50,7 @@ class MonitorNode(Component):
         self.energies = self.publisher(Float64MultiArray, "~/energy", LATEST)
         self.subscription(JointState, "joint_states", self.on_state, SENSOR)
         self.subscription(Odometry, "odom", self.on_base, SENSOR)
-        self.subscription(MultiDOFJointState, "contacts", self.on_contacts, SENSOR)
+        self.subscription(MultiDOFJointState, "contacts", self.on_contacts, SENSOR, raw=True)
         self.timer(1.0 / self.values.rate, self.on_tick)
 
     def on_state(self, msg: JointState) -> None:
@@ -58,7 +60,7 @@ class MonitorNode(Component):
             return self.warn(f"joint_states {s.joints.problem}")
         if s.has_effort and abs(stamp - self.last) >= 0.999 / self.values.residual_rate:
             self.last = stamp
-            residual = self.residual.update(stamp, s.q, s.qd, s.effort, self.forces.generalised(s.q))
+            residual = self.residual.update(stamp, s.q, s.qd, s.effort, self.contact_force())
             if residual is not None and self.residuals.get_subscription_count():
                 self.residual_message.effort[:] = residual
                 self.residuals.publish(self.residual_message.stamped(convert.nanoseconds_from_stamp(msg.header.stamp)))
@@ -70,10 +72,20 @@ class MonitorNode(Component):
         if not self.state.set_base(*convert.base_from_odometry(msg), stamp, self.now() or stamp):
             self.warn(f"odom {self.state.base.problem}")
 
-    def on_contacts(self, msg: MultiDOFJointState) -> None:
-        """Take the contact forces."""
-        links, position, _, force = convert.contacts_from_msg(msg)
-        self.forces.set_forces(links, position, force)
+    def on_contacts(self, data: bytes) -> None:
+        """Keep the contact forces until a residual needs them."""
+        self.contacts = data
+
+    def contact_force(self) -> convert.Array:
+        """Generalised force (nv,) of the last contacts."""
+        if self.contacts:
+            try:
+                contacts = self.reader.read(self.contacts)
+            except ShapeError as problem:
+                self.warn(f"contacts refused: {problem}")
+            else:
+                self.forces.set_forces(contacts.links, contacts.position, contacts.force)
+        return self.forces.generalised(self.state.q)
 
     def on_tick(self) -> None:
         """Publish mass matrix and energies of the last state."""

@@ -31,6 +31,7 @@ from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, WARN, Component, Inv
 from .markers import Scene
 from .parameters import PlantParameters
 from .run import run
+from .wire import ContactWriter
 
 try:
     from tf2_msgs.msg import TFMessage
@@ -98,8 +99,10 @@ class PlantNode(Component):
         self.odometry.header.frame_id = v.odom_frame
         self.imu_message = Imu()
         self.imu_message.header.frame_id = v.frame_prefix + (v.imu_link or model.link_names[0])
-        self.contact_message = convert.msg_from_links(self.plant.contacts.link, v.odom_frame)
-        self.wrenches = {link: WrenchStamped() for link in dict.fromkeys(self.plant.contacts.link)}
+        links = self.plant.contacts.link
+        self.contact_message = ContactWriter(links, v.odom_frame)
+        self.wrenches = {link: WrenchStamped() for link in dict.fromkeys(links)}
+        self.rows = {link: [i for i, name in enumerate(links) if name == link] for link in self.wrenches}
         for wrench in self.wrenches.values():
             wrench.header.frame_id = v.odom_frame
         self.clock_message = ClockMessage()
@@ -242,12 +245,11 @@ class PlantNode(Component):
             return
         c = self.plant.contacts
         if whole:
-            self.contact_sets.publish(
-                convert.write_contacts(self.contact_message, now, c.position, c.velocity, c.force_world)
-            )
+            m = self.contact_message
+            m.position[:], m.velocity[:], m.force[:] = c.position, c.velocity, c.force_world
+            self.contact_sets.publish(m.stamped(now))
         for link in wanted:
-            mine = np.array([name == link for name in c.link])
-            msg = convert.write_force(self.wrenches[link], now, c.force_world[mine].sum(axis=0))
+            msg = convert.write_force(self.wrenches[link], now, c.force_world[self.rows[link]].sum(axis=0))
             self.contact_wrenches[link].publish(msg)
 
     def publish_slowly(self, now: int, q: convert.Array) -> None:
