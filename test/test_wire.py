@@ -1,34 +1,104 @@
-"""Contact sets written and read as bytes are the messages that rclpy would have made."""
+"""Messages written and read as bytes are those that rclpy would have made."""
 
 import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from geometry_msgs.msg import Transform, Twist, Vector3, Wrench
+from geometry_msgs.msg import Transform, Twist, Vector3, Wrench, WrenchStamped
+from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message, serialize_message
-from sensor_msgs.msg import MultiDOFJointState
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 
 from robot_dynamics.errors import ShapeError
-from robot_dynamics.ros.wire import ContactReader, ContactWriter
+from robot_dynamics.ros import wire
 
 NAMES = [(), ("a",), ("a", "a"), ("FL_foot", "FR", "a_link_with_a_long_name"), ("Füße", "b", "cc", "ddd")]
+FRAMES = ["", "odom", "a/frame"]
 
 
 def vectors(parts) -> list[list[float]]:
     return [[part.x, part.y, part.z] for part in parts]
 
 
+def written(writer: wire.Writer, kind: type):
+    """What others see of a message; its stamp is checked."""
+    msg = deserialize_message(writer.stamped(5_000_000_001), kind)
+    stamp = msg.clock if kind is Clock else msg.header.stamp
+    assert (stamp.sec, stamp.nanosec) == (5, 1)
+    return msg
+
+
+def test_a_clock_is_its_stamp():
+    written(wire.Writer(Clock()), Clock)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("left_out", ["", "position", "velocity", "effort"])
 @pytest.mark.parametrize("names", NAMES, ids=len)
-@pytest.mark.parametrize("frame", ["", "odom", "a/frame"])
-def test_what_is_written_is_the_message(names, frame):
-    writer = ContactWriter(names, frame)
+def test_a_joint_state_is_written_through_its_views_and_read_back(names, left_out, frame):
+    kept = {field: field != left_out for field in ("position", "velocity", "effort")}
+    writer, reader = wire.JointStateWriter(names, frame, **kept), wire.Reader(JointState)
+    for value in (1.0, 2.0):
+        writer.position[:], writer.velocity[:], writer.effort[:] = value, -value, 3.0 * value
+        msg = written(writer, JointState)
+        expected = [
+            [factor * value] * len(names) * keep for factor, keep in zip((1, -1, 3), kept.values(), strict=True)
+        ]
+        assert (tuple(msg.name), msg.header.frame_id) == (names, frame)
+        assert [list(msg.position), list(msg.velocity), list(msg.effort)] == expected
+        back = reader.read(serialize_message(msg))
+        assert (back.names, back.nanoseconds) == (names, 5_000_000_001)
+        assert [column.tolist() for column in wire.columns_from_joint_state(back)] == expected
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("child", FRAMES)
+def test_odometry_is_written_and_read_back(frame, child):
+    writer, q, qd = wire.OdometryWriter(frame, child), np.arange(1.0, 9.0), np.arange(11.0, 19.0)
+    writer.write(q, qd)
+    msg = written(writer, Odometry)
+    pose, twist = msg.pose.pose, msg.twist.twist
+    assert (msg.header.frame_id, msg.child_frame_id) == (frame, child)
+    assert vectors([pose.position, pose.orientation, twist.angular, twist.linear]) == [
+        [1, 2, 3], [4, 5, 6], [11, 12, 13], [14, 15, 16],
+    ]  # fmt: skip
+    assert pose.orientation.w == 7
+    assert not any([*msg.pose.covariance, *msg.twist.covariance])
+    back = wire.Reader(Odometry).read(serialize_message(msg))
+    assert back.names == (frame, child)
+    assert [x.tolist() for x in wire.base_from_odometry(back)] == [q[:7].tolist(), qd[:6].tolist()]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_an_imu_and_a_force_are_written(frame):
+    writer = wire.ImuWriter(frame)
+    writer.write(np.arange(4.0), np.arange(4.0, 7.0), np.arange(7.0, 10.0))
+    imu = written(writer, Imu)
+    assert imu.header.frame_id == frame
+    assert vectors([imu.orientation, imu.angular_velocity, imu.linear_acceleration]) == [
+        [0, 1, 2],
+        [4, 5, 6],
+        [7, 8, 9],
+    ]
+    assert imu.orientation.w == 3
+    assert not any([*imu.orientation_covariance, *imu.angular_velocity_covariance, *imu.linear_acceleration_covariance])
+    force = wire.ForceWriter(frame)
+    force.force[:] = 1.0, 2.0, 3.0
+    wrench = written(force, WrenchStamped).wrench
+    assert vectors([wrench.force, wrench.torque]) == [[1, 2, 3], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("names", NAMES, ids=len)
+@pytest.mark.parametrize("frame", FRAMES)
+def test_contacts_are_written_through_their_views(names, frame):
+    writer = wire.ContactWriter(names, frame)
     for seed in (0, 1):
         p, v, f = np.random.default_rng(seed).normal(size=(3, len(names), 3))
         writer.position[:], writer.velocity[:], writer.force[:] = p, v, f
-        msg = deserialize_message(writer.stamped(5_000_000_000 + seed), MultiDOFJointState)
-        assert (msg.header.frame_id, msg.header.stamp.sec, msg.header.stamp.nanosec) == (frame, 5, seed)
-        assert tuple(msg.joint_names) == names
+        msg = written(writer, MultiDOFJointState)
+        assert (msg.header.frame_id, tuple(msg.joint_names)) == (frame, names)
         assert vectors(t.translation for t in msg.transforms) == p.tolist()
         assert vectors(t.linear for t in msg.twist) == v.tolist()
         assert vectors(w.force for w in msg.wrench) == f.tolist()
@@ -49,39 +119,56 @@ def contact_set(names, seed=0, left_out=()) -> MultiDOFJointState:
 
 
 def test_one_reader_reads_whatever_publishers_send_in_turn():
-    reader = ContactReader()
-    for seed, (names, left_out) in enumerate(
-        [(n, ()) for n in NAMES] * 2
-        + [(("a", "b"), ("twist",)), (("a", "b"), ("wrench",)), (("a", "b"), ("transforms",))]
-    ):
+    reader, two = wire.Reader(MultiDOFJointState), ("a", "b")
+    sets = [(names, ()) for names in NAMES] * 2 + [(two, (field,)) for field in ("twist", "wrench", "transforms")]
+    for seed, (names, left_out) in enumerate(sets):
         msg = contact_set(names, seed, left_out)
         read = reader.read(serialize_message(msg))
-        assert read.stamp == 3.5
-        assert read.links == names
+        assert (read.stamp, read.names) == (3.5, names)
         zero = np.zeros((len(names), 3)).tolist()
-        assert read.position.tolist() == (vectors(t.translation for t in msg.transforms) or zero)
-        assert read.velocity.tolist() == (vectors(t.linear for t in msg.twist) or zero)
-        assert read.force.tolist() == (vectors(w.force for w in msg.wrench) or zero)
+        expected = [
+            vectors(t.translation for t in msg.transforms),
+            vectors(t.linear for t in msg.twist),
+            vectors(w.force for w in msg.wrench),
+        ]
+        assert [x.tolist() for x in wire.points_from_contacts(read)] == [x or zero for x in expected]
 
 
-def test_the_links_of_an_unchanged_set_are_the_same_object():
-    reader = ContactReader()
+def test_names_that_stay_are_the_same_object():
+    reader = wire.Reader(MultiDOFJointState)
     first, second = (reader.read(serialize_message(contact_set(("a", "b"), seed))) for seed in (0, 1))
-    assert first.links is second.links
-    assert first.force.tolist() != second.force.tolist()
+    assert first.names is second.names
+    assert first.blocks[2].tolist() != second.blocks[2].tolist()
+
+
+def test_the_other_byte_order_is_read_as_well():
+    msg = contact_set(("a", "b"))
+    little = serialize_message(msg)
+    layout = wire.Layout(MultiDOFJointState, little)
+    big = bytearray(b"\x00\x00" + little[2:])
+    ends = [0, *(at for at, _ in layout.counts)]
+    whole = [4, 8, 12, 20, 24, 32, *ends[1:]]  # stamp, length of the frame, count, lengths of the names, counts
+    for at in whole:
+        big[at : at + 4] = big[at : at + 4][::-1]
+    for start, n, width in layout.blocks:
+        for at in range(start, start + 8 * n * width, 8):
+            big[at : at + 8] = big[at : at + 8][::-1]
+    read = wire.Reader(MultiDOFJointState).read(bytes(big))
+    assert (read.names, read.stamp) == (("a", "b"), 3.5)
+    assert wire.points_from_contacts(read)[2].tolist() == vectors(w.force for w in msg.wrench)
 
 
 def test_a_set_with_fewer_wrenches_than_names_is_refused():
     msg = contact_set(("a", "b"))
     msg.wrench = msg.wrench[:1]
-    with pytest.raises(ShapeError, match="2 names needs as many"):
-        ContactReader().read(serialize_message(msg))
+    with pytest.raises(ShapeError, match="2 names need as many"):
+        wire.points_from_contacts(wire.Reader(MultiDOFJointState).read(serialize_message(msg)))
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_bytes_that_are_no_contact_set_are_refused(seed):
+def test_bytes_that_are_something_else_are_refused(seed):
     rng, good = np.random.default_rng(seed), serialize_message(contact_set(NAMES[3]))
-    reader = ContactReader()
+    reader = wire.Reader(MultiDOFJointState)
     reader.read(good)
     for size in (0, 1, 3, 10, 20, len(good) // 2, len(good) - 1):
         with pytest.raises(ShapeError):
@@ -90,9 +177,9 @@ def test_bytes_that_are_no_contact_set_are_refused(seed):
         spoilt = bytearray(good)
         spoilt[rng.integers(len(good))] = rng.integers(256)
         try:
-            read = reader.read(bytes(spoilt))
+            points = wire.points_from_contacts(read := reader.read(bytes(spoilt)))
         except ShapeError:
             continue
-        assert read.force.shape == (len(read.links), 3)
+        assert all(x.shape == (len(read.names), 3) for x in points)
     with pytest.raises(ShapeError, match="plain CDR"):
         reader.read(b"\x00\x07" + good[2:])

@@ -18,7 +18,7 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.task import Future
 from std_msgs.msg import String
 
-from ..errors import ParameterError, RobotDynamicsError
+from ..errors import ParameterError, RobotDynamicsError, ShapeError
 from ..model import Model
 from ..urdf import load_urdf
 from . import convert
@@ -97,7 +97,15 @@ class Component(LifecycleNode):
     ) -> Any:
         """Create a subscription whose QoS the user may override; a `raw` one gives the callback bytes."""
         options = QoSOverridingOptions.with_default_policies()
-        made = self.create_subscription(kind, topic, callback, qos, qos_overriding_options=options, raw=raw)
+
+        def guarded(msg: Any) -> None:
+            try:
+                callback(msg)
+            except ShapeError as problem:
+                self.warn(f"{topic} refused: {problem}")
+
+        heard = guarded if raw else callback
+        made = self.create_subscription(kind, topic, heard, qos, qos_overriding_options=options, raw=raw)
         return self._own(made, self.destroy_subscription)
 
     def service(self, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> Any:

@@ -7,7 +7,7 @@ from std_srvs.srv import SetBool
 from ..control.gait import StandTrot, TrotParameters
 from ..control.guard import InputGuard
 from ..control.limbs import find_legs
-from . import convert
+from . import wire
 from .component import LATEST, OK, SENSOR, STALE, WARN, Component
 from .parameters import ControllerParameters
 from .run import run
@@ -26,24 +26,25 @@ class ControllerNode(Component):
         self.gait = StandTrot(legs, gait)
         self.gait.trot = v.trot
         self.guard = InputGuard(self.model.joint_names, v.state_timeout)
-        self.message = convert.JointStateWriter(self.model.joint_names)
+        self.message, self.reader = wire.JointStateWriter(self.model.joint_names), wire.Reader(JointState)
         self.last = -np.inf
 
     def start(self) -> None:
         """Listen; the first joint state starts the gait."""
         self.gait.phase = "waiting"
         self.commands = self.publisher(JointState, "joint_commands", LATEST)
-        self.subscription(JointState, "joint_states", self.on_state, SENSOR)
+        self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
         self.service(SetBool, "~/gait", self.on_gait)
 
     def changed(self) -> None:
         """Trot or stand."""
         self.gait.trot, self.guard.max_age = self.values.trot, self.values.state_timeout
 
-    def on_state(self, msg: JointState) -> None:
+    def on_state(self, data: bytes) -> None:
         """Answer a state with targets and efforts for its time."""
-        stamp, (q, _, _) = convert.seconds_from_stamp(msg.header.stamp), convert.arrays_from_joint_state(msg)
-        where = self.guard.accept_named(msg.name, (q,), stamp, self.now() or stamp)
+        msg = self.reader.read(data)
+        stamp, (q, _, _) = msg.stamp, wire.columns_from_joint_state(msg)
+        where = self.guard.accept_named(msg.names, (q,), stamp, self.now() or stamp)
         if where is None:
             return self.warn(f"joint_states {self.guard.problem}")
         if 0.0 < stamp - self.last < 0.999 / self.values.rate:
@@ -53,9 +54,9 @@ class ControllerNode(Component):
         self.last = stamp
         command, m = self.gait.command(stamp), self.message
         m.position[:], m.velocity[:], m.effort[:] = command.position, command.velocity, command.effort
-        return self.commands.publish(m.stamped(convert.nanoseconds_from_stamp(msg.header.stamp)))
+        return self.commands.publish(m.stamped(msg.nanoseconds))
 
-    def positions(self, q: convert.Array, where: np.ndarray) -> convert.Array:
+    def positions(self, q: np.ndarray, where: np.ndarray) -> np.ndarray:
         """Positions (n,) in the model's order; the stance's for joints that the state leaves out."""
         out = self.gait.stance.joints.copy()
         out[where] = q

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from geometry_msgs.msg import Pose, TransformStamped, Wrench, WrenchStamped
-from nav_msgs.msg import Odometry
+from geometry_msgs.msg import Pose, TransformStamped, Wrench
 from numpy.typing import NDArray
-from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory
 
@@ -47,32 +45,6 @@ def held_view(msg: object, field: str, n: int) -> Array:
     return np.frombuffer(getattr(msg, field)) if n else np.zeros(0)
 
 
-class JointStateWriter:
-    """One JointState, built once; `position`, `velocity`, `effort` are views (n,) into it (empty if left out)."""
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        frame: str = "",
-        *,
-        position: bool = True,
-        velocity: bool = True,
-        effort: bool = True,
-    ):
-        """Name the joints and say which quantities the message carries."""
-        self.msg = JointState(name=list(names))
-        self.msg.header.frame_id = frame
-        n = len(names)
-        self.position = held_view(self.msg, "position", n * position)
-        self.velocity = held_view(self.msg, "velocity", n * velocity)
-        self.effort = held_view(self.msg, "effort", n * effort)
-
-    def stamped(self, nanoseconds: int) -> JointState:
-        """Return the message with its stamp set."""
-        write_stamp(self.msg.header.stamp, nanoseconds)
-        return self.msg
-
-
 class MultiArrayWriter:
     """One Float64MultiArray, built once; `data` is a view of the given shape into it."""
 
@@ -85,54 +57,14 @@ class MultiArrayWriter:
             self.msg.layout.dim.append(MultiArrayDimension(label=label, size=int(shape[i]), stride=stride))
 
 
-def arrays_from_joint_state(msg: JointState) -> tuple[Array, Array, Array]:
-    """Position, velocity, effort as the message has them; each may be empty."""
-    return array_from_sequence(msg.position), array_from_sequence(msg.velocity), array_from_sequence(msg.effort)
-
-
-def base_from_odometry(msg: Odometry) -> tuple[Array, Array]:
-    """Return the base part of q (7,) = [x y z, qx qy qz qw] and qd (6,) = [omega, v], base axes (the child frame)."""
-    p, o = msg.pose.pose.position, msg.pose.pose.orientation
-    v, w = msg.twist.twist.linear, msg.twist.twist.angular
-    return np.array([p.x, p.y, p.z, o.x, o.y, o.z, o.w]), np.array([w.x, w.y, w.z, v.x, v.y, v.z])
-
-
-def write_odometry(msg: Odometry, nanoseconds: int, q: Array, qd: Array) -> Odometry:
-    """Put the base part of q (7+) and qd (6+) into an existing message; twist in the child frame."""
-    write_stamp(msg.header.stamp, nanoseconds)
-    p, o = msg.pose.pose.position, msg.pose.pose.orientation
-    p.x, p.y, p.z, o.x, o.y, o.z, o.w = q[:7].tolist()
-    v, w = msg.twist.twist.linear, msg.twist.twist.angular
-    w.x, w.y, w.z, v.x, v.y, v.z = qd[:6].tolist()
-    return msg
-
-
-def transform_from_odometry(msg: Odometry, nanoseconds: int, q: Array) -> TransformStamped:
-    """Make the transform of the base pose q (7+) with the frames of an odometry message."""
-    made = TransformStamped(child_frame_id=msg.child_frame_id)
-    made.header.frame_id = msg.header.frame_id
+def transform_from_base(frame: str, child: str, nanoseconds: int, q: Array) -> TransformStamped:
+    """Make the transform of the base pose q (7+)."""
+    made = TransformStamped(child_frame_id=child)
+    made.header.frame_id = frame
     write_stamp(made.header.stamp, nanoseconds)
     t, r = made.transform.translation, made.transform.rotation
     t.x, t.y, t.z, r.x, r.y, r.z, r.w = q[:7].tolist()
     return made
-
-
-def write_imu(msg: Imu, nanoseconds: int, quaternion: Array, omega: Array, specific_force: Array) -> Imu:
-    """Put attitude (4,), angular velocity and specific force (3,), IMU axes, into an existing message (REP-145)."""
-    write_stamp(msg.header.stamp, nanoseconds)
-    o, w, a = msg.orientation, msg.angular_velocity, msg.linear_acceleration
-    o.x, o.y, o.z, o.w = quaternion.tolist()
-    w.x, w.y, w.z = omega.tolist()
-    a.x, a.y, a.z = specific_force.tolist()
-    return msg
-
-
-def write_force(msg: WrenchStamped, nanoseconds: int, force: Array) -> WrenchStamped:
-    """Put a force (3,) into an existing message; the moment stays."""
-    write_stamp(msg.header.stamp, nanoseconds)
-    f = msg.wrench.force
-    f.x, f.y, f.z = force.tolist()
-    return msg
 
 
 def wrench_from_msg(msg: Wrench) -> Array:

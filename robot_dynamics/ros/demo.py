@@ -20,7 +20,6 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.serialization import deserialize_message
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_srvs.srv import SetBool
@@ -29,8 +28,7 @@ from ..control.limbs import Legs
 from ..errors import RobotDynamicsError
 from ..recording import Recording
 from ..share import parameter_files
-from . import convert
-from .wire import ContactReader
+from . import wire
 
 Progress = Callable[[str, float], None]
 """Called with what is going on and the fraction done."""
@@ -151,15 +149,12 @@ class Recorder:
 
     def newest(self, topic: str) -> float:
         """Stamp of the newest message [s]."""
-        return convert.seconds_from_stamp(self.decode(topic, -1).header.stamp)
+        return wire.Reader(TOPICS[topic]).read(self.taken[topic][-1][0]).stamp
 
-    def decode(self, topic: str, index: int) -> Any:
-        """One message."""
-        return deserialize_message(self.taken[topic][index][0], TOPICS[topic])
-
-    def decoded(self, topic: str) -> list[Any]:
+    def read(self, topic: str) -> list[wire.Message]:
         """All messages of a topic."""
-        return [deserialize_message(raw, TOPICS[topic]) for raw, _ in self.taken[topic]]
+        reader = wire.Reader(TOPICS[topic])
+        return [reader.read(raw) for raw, _ in self.taken[topic]]
 
     def received(self, topic: str) -> list[int]:
         """When each message came [ns of wall time]."""
@@ -220,8 +215,7 @@ def start(processes: Processes, recorder: Recorder, progress: Progress) -> float
         processes.start(name)
         if topic:
             await_message(processes, recorder, name, topic)
-    first: JointState = recorder.decode("joint_commands", 0)
-    return convert.seconds_from_stamp(first.header.stamp)
+    return recorder.read("joint_commands")[0].stamp
 
 
 def await_message(processes: Processes, recorder: Recorder, name: str, topic: str) -> None:
@@ -264,9 +258,9 @@ def request_trot(caller: Node, gait: Client) -> None:
 def recording(recorder: Recorder, legs: Legs, begin: float, trot_at: float, end: float) -> Recording:
     """Decode everything from `begin` on."""
     model = legs.model
-    states, odometry = recorder.decoded("joint_states"), recorder.decoded("odom")
-    feedforward, read = recorder.decoded("feedforward/torque/total"), ContactReader().read
-    contacts = [read(raw) for raw, _ in recorder.taken["contacts"]]
+    states, odometry = recorder.read("joint_states"), recorder.read("odom")
+    contacts, feedforward = recorder.read("contacts"), recorder.read("feedforward/torque/total")
+    points = [wire.points_from_contacts(msg) for msg in contacts]
     received = recorder.received("joint_states")
     return Recording(
         robot=model.name,
@@ -279,12 +273,12 @@ def recording(recorder: Recorder, legs: Legs, begin: float, trot_at: float, end:
         joint_time=times(states),
         effort=efforts(states, model.joint_names),
         base_time=times(odometry),
-        base=np.array([convert.base_from_odometry(msg)[0] for msg in odometry]).reshape(-1, 7),
-        contact_links=contacts[0].links if contacts else (),
-        contact_time=np.array([c.stamp for c in contacts]),
-        contact_position=np.array([c.position for c in contacts]),
-        contact_velocity=np.array([c.velocity for c in contacts]),
-        contact_force=np.array([c.force for c in contacts]),
+        base=np.array([wire.base_from_odometry(msg)[0] for msg in odometry]).reshape(-1, 7),
+        contact_links=contacts[0].names if contacts else (),
+        contact_time=times(contacts),
+        contact_position=np.array([p for p, _, _ in points]),
+        contact_velocity=np.array([v for _, v, _ in points]),
+        contact_force=np.array([f for _, _, f in points]),
         feedforward_time=times(feedforward),
         feedforward=efforts(feedforward, model.joint_names),
         command_age=command_age(recorder, states),
@@ -294,25 +288,21 @@ def recording(recorder: Recorder, legs: Legs, begin: float, trot_at: float, end:
     )
 
 
-def times(messages: Sequence[Any]) -> np.ndarray:
+def times(messages: Sequence[wire.Message]) -> np.ndarray:
     """Stamps (len(messages),) [s]."""
-    return np.array([convert.seconds_from_stamp(msg.header.stamp) for msg in messages])
+    return np.array([msg.stamp for msg in messages])
 
 
-def efforts(messages: Sequence[JointState], joints: Sequence[str]) -> np.ndarray:
+def efforts(messages: Sequence[wire.Message], joints: Sequence[str]) -> np.ndarray:
     """Efforts (len(messages), n) in the order of `joints`."""
     if not messages:
         return np.zeros((0, len(joints)))
-    order = [list(messages[0].name).index(joint) for joint in joints]
-    return np.array([msg.effort for msg in messages])[:, order]
+    order = [messages[0].names.index(joint) for joint in joints]
+    return np.array([wire.columns_from_joint_state(msg)[2] for msg in messages])[:, order]
 
 
-def command_age(recorder: Recorder, states: Sequence[JointState]) -> np.ndarray:
+def command_age(recorder: Recorder, states: Sequence[wire.Message]) -> np.ndarray:
     """Wall time from each state to the command that answers it [s]: both carry the same stamp."""
-    came = {
-        convert.nanoseconds_from_stamp(msg.header.stamp): t
-        for msg, t in zip(states, recorder.received("joint_states"), strict=True)
-    }
-    answers = zip(recorder.decoded("joint_commands"), recorder.received("joint_commands"), strict=True)
-    stamped = ((convert.nanoseconds_from_stamp(msg.header.stamp), t) for msg, t in answers)
-    return 1e-9 * np.array([t - came[stamp] for stamp, t in stamped if stamp in came], dtype=float)
+    came = {msg.nanoseconds: t for msg, t in zip(states, recorder.received("joint_states"), strict=True)}
+    answers = zip(recorder.read("joint_commands"), recorder.received("joint_commands"), strict=True)
+    return 1e-9 * np.array([t - came[m.nanoseconds] for m, t in answers if m.nanoseconds in came], dtype=float)

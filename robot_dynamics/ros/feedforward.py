@@ -16,13 +16,12 @@ from ..control.limbs import find_legs
 from ..control.observer import ContactObserver
 from ..control.reference import Trajectory
 from ..control.state import MeasuredState, StanceFlags
-from ..errors import RobotDynamicsError, ShapeError
+from ..errors import RobotDynamicsError
 from ..model import Model
-from . import convert
+from . import convert, wire
 from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, STALE, WARN, Component
 from .parameters import FeedforwardParameters
 from .run import run
-from .wire import ContactReader, ContactWriter
 
 
 class FeedforwardNode(Component):
@@ -40,15 +39,16 @@ class FeedforwardNode(Component):
         self.feeder = Feeder(model, Feedforward(model, mode, feet, v.friction), state, stance, limiter(model, v))
         legs = find_legs(model, [f for f in v.feet if f]) if v.estimate_contacts else None
         self.observer = None if legs is None else ContactObserver(legs)
-        self.estimate, self.reader = ContactWriter(() if legs is None else legs.names, "odom"), ContactReader()
+        self.estimate = wire.ContactWriter(() if legs is None else legs.names, "odom")
+        self.readers = {kind: wire.Reader(kind) for kind in (JointState, Odometry, MultiDOFJointState)}
         self.observed = 0.0
         self.references = InputGuard(model.joint_names, v.state_timeout)
         self.feeder.limiter.enable(not v.dry_run)
         self.feeder.efforts(0.0)
         self.permutation = [model.joint_index(name) for name in self.order]
         self.efforts_message = convert.MultiArrayWriter(["joints"], [len(self.order)])
-        self.command_message = convert.JointStateWriter(model.joint_names, position=False, velocity=False)
-        self.torque_message = convert.JointStateWriter(model.joint_names, position=False, velocity=False)
+        self.command_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
+        self.torque_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
         self.seconds_inside = np.zeros(1000)
         self.answered = 0
 
@@ -61,8 +61,8 @@ class FeedforwardNode(Component):
         if output != "commands":
             self.commands = self.publisher(JointState, "joint_commands", LATEST)
         self.torques = {part: self.publisher(JointState, f"~/torque/{part}", LATEST) for part in PARTS}
-        self.subscription(JointState, "joint_states", self.on_state, SENSOR)
-        self.subscription(Odometry, "odom", self.on_base, SENSOR)
+        self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
+        self.subscription(Odometry, "odom", self.on_base, SENSOR, raw=True)
         if self.observer is None:
             self.subscription(MultiDOFJointState, "contacts", self.on_contacts, SENSOR, raw=True)
         else:
@@ -74,19 +74,19 @@ class FeedforwardNode(Component):
         self.service(SetBool, "~/estop", self.on_estop)
         self.timer(0.5 * self.values.state_timeout, self.on_watch)
 
-    def on_state(self, msg: JointState) -> None:
+    def on_state(self, data: bytes) -> None:
         """Answer a joint state with efforts."""
-        began, stamp = perf_counter(), convert.seconds_from_stamp(msg.header.stamp)
-        if not self.feeder.state.set_joints(
-            msg.name, *convert.arrays_from_joint_state(msg), stamp, self.now() or stamp
-        ):
+        began, msg = perf_counter(), self.readers[JointState].read(data)
+        now = self.now() or msg.stamp
+        if not self.feeder.state.set_joints(msg.names, *wire.columns_from_joint_state(msg), msg.stamp, now):
             return self.warn(f"joint_states {self.feeder.state.joints.problem}")
+        now = msg.stamp or now
         if self.observer is not None:
-            self.observe(self.observer, stamp or self.now())
-        self.send(self.feeder.efforts(stamp or self.now()), convert.nanoseconds_from_stamp(msg.header.stamp))
+            self.observe(self.observer, now)
+        self.send(self.feeder.efforts(now), msg.nanoseconds)
         self.seconds_inside[self.answered % len(self.seconds_inside)] = perf_counter() - began
         self.answered += 1
-        return self.show_parts(convert.nanoseconds_from_stamp(msg.header.stamp))
+        return self.show_parts(msg.nanoseconds)
 
     def show_parts(self, nanoseconds: int) -> None:
         """Publish the parts of the wanted effort to whoever listens."""
@@ -120,24 +120,22 @@ class FeedforwardNode(Component):
             self.command_message.effort[:] = efforts
             self.commands.publish(self.command_message.stamped(nanoseconds))
 
-    def on_base(self, msg: Odometry) -> None:
+    def on_base(self, data: bytes) -> None:
         """Take the base state."""
-        stamp = convert.seconds_from_stamp(msg.header.stamp)
-        if not self.feeder.state.set_base(*convert.base_from_odometry(msg), stamp, self.now() or stamp):
+        msg = self.readers[Odometry].read(data)
+        if not self.feeder.state.set_base(*wire.base_from_odometry(msg), msg.stamp, self.now() or msg.stamp):
             self.warn(f"odom {self.feeder.state.base.problem}")
 
     def on_contacts(self, data: bytes) -> None:
         """Take which feet stand."""
-        try:
-            contacts = self.reader.read(data)
-        except ShapeError as problem:
-            self.warn(f"contacts refused: {problem}")
-        else:
-            self.feeder.stance.set_forces(contacts.links, contacts.force, contacts.stamp)
+        msg = self.readers[MultiDOFJointState].read(data)
+        _, _, force = wire.points_from_contacts(msg)
+        self.feeder.stance.set_forces(msg.names, force, msg.stamp)
 
     def on_reference(self, msg: JointState) -> None:
         """Take desired velocities by joint name; their rate of change is the desired acceleration."""
-        stamp, (q, qd, _) = convert.seconds_from_stamp(msg.header.stamp), convert.arrays_from_joint_state(msg)
+        stamp = convert.seconds_from_stamp(msg.header.stamp)
+        q, qd = convert.array_from_sequence(msg.position), convert.array_from_sequence(msg.velocity)
         where = self.references.accept_named(msg.name, (q, qd), stamp, self.now())
         if where is None:
             self.warn(f"~/reference {self.references.problem}")

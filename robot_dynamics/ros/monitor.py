@@ -10,12 +10,10 @@ from ..control.contacts import ContactForces
 from ..control.monitor import Residual, consistency, inertia
 from ..control.state import MeasuredState
 from ..dynamics import center_of_mass, kinetic_energy, potential_energy
-from ..errors import ShapeError
-from . import convert
+from . import convert, wire
 from .component import ERROR, LATEST, OK, SENSOR, STALE, WARN, Component
 from .parameters import MonitorParameters
 from .run import run
-from .wire import ContactReader
 
 CLOSED_FORM_LIMIT = 1e-9
 """Largest relative difference of a limb's mass matrix from its closed form; rounding leaves 1e-15."""
@@ -30,12 +28,13 @@ class MonitorNode(Component):
         """Make messages and statistics, and warm the dynamics up."""
         v, model = self.values, self.model
         self.state = MeasuredState(model, v.state_timeout)
-        self.forces, self.reader, self.contacts = ContactForces(model), ContactReader(), b""
+        self.forces, self.contacts = ContactForces(model), b""
+        self.readers = {kind: wire.Reader(kind) for kind in (JointState, Odometry, MultiDOFJointState)}
         self.residual = Residual(model, int(v.window * v.residual_rate))
         base = [f"base/{axis}" for axis in ("wx", "wy", "wz", "vx", "vy", "vz")] if model.floating_base else []
         self.coordinates = [*base, *model.joint_names]
         self.matrix_message = convert.MultiArrayWriter([",".join(self.coordinates)] * 2, [model.nv, model.nv])
-        self.residual_message = convert.JointStateWriter(model.joint_names, position=False, velocity=False)
+        self.residual_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
         self.energy_message = convert.MultiArrayWriter(["kinetic,potential,total [J]"], [3])
         self.last = -np.inf
         self.figures, self.figures_q = inertia(model, self.state.q), self.state.q.copy()
@@ -48,28 +47,29 @@ class MonitorNode(Component):
         self.matrices = self.publisher(Float64MultiArray, "~/mass_matrix", LATEST)
         self.residuals = self.publisher(JointState, "~/residual", LATEST)
         self.energies = self.publisher(Float64MultiArray, "~/energy", LATEST)
-        self.subscription(JointState, "joint_states", self.on_state, SENSOR)
-        self.subscription(Odometry, "odom", self.on_base, SENSOR)
+        self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
+        self.subscription(Odometry, "odom", self.on_base, SENSOR, raw=True)
         self.subscription(MultiDOFJointState, "contacts", self.on_contacts, SENSOR, raw=True)
         self.timer(1.0 / self.values.rate, self.on_tick)
 
-    def on_state(self, msg: JointState) -> None:
+    def on_state(self, data: bytes) -> None:
         """Take a state; every so often publish what the model does not explain of its efforts."""
-        s, stamp = self.state, convert.seconds_from_stamp(msg.header.stamp)
-        if not s.set_joints(msg.name, *convert.arrays_from_joint_state(msg), stamp, self.now() or stamp):
+        msg = self.readers[JointState].read(data)
+        s, stamp = self.state, msg.stamp
+        if not s.set_joints(msg.names, *wire.columns_from_joint_state(msg), stamp, self.now() or stamp):
             return self.warn(f"joint_states {s.joints.problem}")
         if s.has_effort and abs(stamp - self.last) >= 0.999 / self.values.residual_rate:
             self.last = stamp
             residual = self.residual.update(stamp, s.q, s.qd, s.effort, self.contact_force())
             if residual is not None and self.residuals.get_subscription_count():
                 self.residual_message.effort[:] = residual
-                self.residuals.publish(self.residual_message.stamped(convert.nanoseconds_from_stamp(msg.header.stamp)))
+                self.residuals.publish(self.residual_message.stamped(msg.nanoseconds))
         return None
 
-    def on_base(self, msg: Odometry) -> None:
+    def on_base(self, data: bytes) -> None:
         """Take the base state."""
-        stamp = convert.seconds_from_stamp(msg.header.stamp)
-        if not self.state.set_base(*convert.base_from_odometry(msg), stamp, self.now() or stamp):
+        msg = self.readers[Odometry].read(data)
+        if not self.state.set_base(*wire.base_from_odometry(msg), msg.stamp, self.now() or msg.stamp):
             self.warn(f"odom {self.state.base.problem}")
 
     def on_contacts(self, data: bytes) -> None:
@@ -79,12 +79,9 @@ class MonitorNode(Component):
     def contact_force(self) -> convert.Array:
         """Generalised force (nv,) of the last contacts."""
         if self.contacts:
-            try:
-                contacts = self.reader.read(self.contacts)
-            except ShapeError as problem:
-                self.warn(f"contacts refused: {problem}")
-            else:
-                self.forces.set_forces(contacts.links, contacts.position, contacts.force)
+            msg = self.readers[MultiDOFJointState].read(self.contacts)
+            position, _, force = wire.points_from_contacts(msg)
+            self.forces.set_forces(msg.names, position, force)
         return self.forces.generalised(self.state.q)
 
     def on_tick(self) -> None:

@@ -26,12 +26,11 @@ from ..control.simulation import Simulation, chosen_points, gains, home_pose
 from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
 from ..plant import Plant, PlantParams
-from . import convert
+from . import convert, wire
 from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, WARN, Component, InvalidHandle, RCLError
 from .markers import Scene
 from .parameters import PlantParameters
 from .run import run
-from .wire import ContactWriter
 
 try:
     from tf2_msgs.msg import TFMessage
@@ -94,18 +93,15 @@ class PlantNode(Component):
         v, model = self.values, self.model
         base = v.frame_prefix + (v.base_frame or model.link_names[0])
         self.base_frame = base
-        self.joint_message = convert.JointStateWriter(model.joint_names, base)
-        self.odometry = Odometry(child_frame_id=base)
-        self.odometry.header.frame_id = v.odom_frame
-        self.imu_message = Imu()
-        self.imu_message.header.frame_id = v.frame_prefix + (v.imu_link or model.link_names[0])
+        self.joint_message = wire.JointStateWriter(model.joint_names, base)
+        self.odometry = wire.OdometryWriter(v.odom_frame, base)
+        self.imu_message = wire.ImuWriter(v.frame_prefix + (v.imu_link or model.link_names[0]))
         links = self.plant.contacts.link
-        self.contact_message = ContactWriter(links, v.odom_frame)
-        self.wrenches = {link: WrenchStamped() for link in dict.fromkeys(links)}
+        self.contact_message = wire.ContactWriter(links, v.odom_frame)
+        self.wrenches = {link: wire.ForceWriter(v.odom_frame) for link in dict.fromkeys(links)}
         self.rows = {link: [i for i, name in enumerate(links) if name == link] for link in self.wrenches}
-        for wrench in self.wrenches.values():
-            wrench.header.frame_id = v.odom_frame
-        self.clock_message = ClockMessage()
+        self.clock_message = wire.Writer(ClockMessage())
+        self.targets = wire.Reader(JointState)
         self.energy_message = convert.MultiArrayWriter([", ".join(ENERGIES) + " [J]"], [len(ENERGIES)])
         self.scene = Scene(v.odom_frame, v.friction, model.mass * float(np.linalg.norm(model.gravity)))
         self.slow_every = max(1, round(v.update_rate / v.marker_rate))
@@ -124,7 +120,7 @@ class PlantNode(Component):
             link: self.publisher(WrenchStamped, f"contacts/{link}/wrench", SENSOR) for link in self.wrenches
         }
         self.posted(Float64MultiArray, "effort_controller/commands", self.on_effort, LATEST)
-        self.posted(JointState, "joint_commands", self.on_target, LATEST)
+        self.posted(JointState, "joint_commands", self.on_target, LATEST, raw=True)
         self.posted(WrenchStamped, "~/push", self.on_push, RELIABLE)
         self.posted(PoseStamped, "~/set_pose", self.on_pose, RELIABLE)
         self.posted(PoseWithCovarianceStamped, "initialpose", self.on_initial_pose, RELIABLE)
@@ -150,14 +146,14 @@ class PlantNode(Component):
         actuation.targets.max_age = actuation.efforts.max_age = v.command_timeout
         self.pace.factor = v.real_time_factor
 
-    def posted(self, kind: type, topic: str, handler: Callable[[Any], None], qos: Any) -> None:
+    def posted(self, kind: type, topic: str, handler: Callable[[Any], None], qos: Any, raw: bool = False) -> None:
         """Subscribe; the handler runs in the simulation's thread before its next tick."""
 
         def post(msg: Any) -> None:
             self.inbox.append((handler, msg))
             self.arrived.set()
 
-        self.subscription(kind, topic, post, qos)
+        self.subscription(kind, topic, post, qos, raw)
 
     # The simulation's thread.
 
@@ -182,7 +178,7 @@ class PlantNode(Component):
                 self.publish()
                 self.pace.wait()
             else:
-                self.clocks.publish(self.clock_message)
+                self.clocks.publish(self.clock_message.stamped(round(1e9 * self.simulation.time)))
                 self.arrived.wait(PAUSED_PERIOD)
                 self.arrived.clear()
                 self.pace.restart()
@@ -222,17 +218,18 @@ class PlantNode(Component):
     def publish(self) -> None:
         """Publish the state to whoever listens."""
         plant, now = self.plant, round(1e9 * self.simulation.time)
-        convert.write_stamp(self.clock_message.clock, now)
-        self.clocks.publish(self.clock_message)
+        self.clocks.publish(self.clock_message.stamped(now))
         q, qd, v = plant.q, plant.qd, self.model.v_index
         if self.joint_states.get_subscription_count():
             m = self.joint_message
             m.position[:], m.velocity[:], m.effort[:] = q[self.model.q_index], qd[v], plant.tau
             self.joint_states.publish(m.stamped(now))
         if self.model.floating_base and self.odometries.get_subscription_count():
-            self.odometries.publish(convert.write_odometry(self.odometry, now, q, qd))
+            self.odometry.write(q, qd)
+            self.odometries.publish(self.odometry.stamped(now))
         if self.imus.get_subscription_count():
-            self.imus.publish(convert.write_imu(self.imu_message, now, *self.imu_mount.measure(q, qd, plant.qdd)))
+            self.imu_message.write(*self.imu_mount.measure(q, qd, plant.qdd))
+            self.imus.publish(self.imu_message.stamped(now))
         self.publish_contacts(now)
         if self.pace.ticks % self.slow_every == 0:
             self.publish_slowly(now, q)
@@ -249,8 +246,8 @@ class PlantNode(Component):
             m.position[:], m.velocity[:], m.force[:] = c.position, c.velocity, c.force_world
             self.contact_sets.publish(m.stamped(now))
         for link in wanted:
-            msg = convert.write_force(self.wrenches[link], now, c.force_world[self.rows[link]].sum(axis=0))
-            self.contact_wrenches[link].publish(msg)
+            self.wrenches[link].force[:] = c.force_world[self.rows[link]].sum(axis=0)
+            self.contact_wrenches[link].publish(self.wrenches[link].stamped(now))
 
     def publish_slowly(self, now: int, q: convert.Array) -> None:
         """Publish energies, markers, and the base's transform at `marker_rate`."""
@@ -262,18 +259,19 @@ class PlantNode(Component):
             c = self.plant.contacts
             self.markers.publish(self.scene.write(now, c.position, c.force_world, center_of_mass(self.model, q)))
         if self.transforms is not None and self.model.floating_base:
-            self.transforms.publish(TFMessage(transforms=[convert.transform_from_odometry(self.odometry, now, q)]))
+            transform = convert.transform_from_base(self.values.odom_frame, self.base_frame, now, q)
+            self.transforms.publish(TFMessage(transforms=[transform]))
 
     def on_effort(self, msg: Float64MultiArray) -> None:
         """One effort per joint, in the order of the parameter `joints`."""
         if not self.simulation.actuation.set_effort(convert.array_from_sequence(msg.data), self.simulation.time):
             self.warn(f"effort_controller/commands {self.simulation.actuation.efforts.problem}")
 
-    def on_target(self, msg: JointState) -> None:
+    def on_target(self, data: bytes) -> None:
         """Positions, velocities and efforts by joint name."""
-        stamp = convert.seconds_from_stamp(msg.header.stamp)
-        arrays = convert.arrays_from_joint_state(msg)
-        if not self.simulation.actuation.set_target(msg.name, *arrays, stamp, self.simulation.time):
+        msg = self.targets.read(data)
+        columns = wire.columns_from_joint_state(msg)
+        if not self.simulation.actuation.set_target(msg.names, *columns, msg.stamp, self.simulation.time):
             self.warn(f"joint_commands {self.simulation.actuation.targets.problem}")
 
     def on_push(self, msg: WrenchStamped) -> None:

@@ -1,141 +1,261 @@
-"""Contact sets as the bytes that travel: eight Python objects per point would cost more than physics.
+"""The messages of the fast loop as the bytes that travel: making their Python objects would cost more than the physics.
 
-A serialized MultiDOFJointState in CDR [DDSI-RTPS 10.2]: four bytes that say how numbers are written, stamp, frame,
-names, then `transforms` (7 floats each), `twist` (6) and `wrench` (6), each after its count; numbers stand at multiples
-of their size, counted from the fifth byte. Between messages of one publisher only floats change.
+In CDR [DDSI-RTPS 10.2] a message is four bytes that say how numbers are written, stamp, frame, names, floats; numbers
+stand at multiples of their size, counted from the fifth byte. Between messages of one publisher stamp and floats change
+and nothing else: writers serialize once, readers look at the names once.
 """
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import Transform, Twist, Wrench
+from geometry_msgs.msg import Transform, Twist, Wrench, WrenchStamped
+from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
-from sensor_msgs.msg import MultiDOFJointState
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 
 from ..errors import ShapeError
 from .convert import Array
 
-WIDTHS = (7, 6, 6)
-"""Floats of a Transform, a Twist and a Wrench; the first three of each are those of a point."""
 ORDERS = {b"\x00\x00": ">", b"\x00\x01": "<"}
 """Byte order of the representations that are plain CDR."""
 STAMP, FRAME = 4, 12
-"""Where the stamp begins, and the name of the frame."""
+"""Where the stamp begins, and what follows it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Contacts:
-    """A message: stamp [s]; per point the link, and position, velocity, force (k, 3), 0 where they are left out."""
+class Format:
+    """What follows the stamp: `texts`; for `rows` a list of names and lists of rows so wide; `floats`."""
 
-    stamp: float
-    links: tuple[str, ...]
-    position: Array
-    velocity: Array
-    force: Array
+    texts: int = 1
+    rows: tuple[int, ...] = ()
+    floats: int = 0
+
+
+FORMATS = {
+    Clock: Format(texts=0),
+    JointState: Format(rows=(1, 1, 1)),
+    MultiDOFJointState: Format(rows=(7, 6, 6)),
+    Odometry: Format(texts=2, floats=7 + 36 + 6 + 36),
+    Imu: Format(floats=4 + 9 + 3 + 9 + 3 + 9),
+    WrenchStamped: Format(floats=6),
+}
 
 
 class Layout:
-    """Where everything stands in messages that differ from `data` in numbers only."""
+    """Where everything stands in messages of a type that differ from `data` in stamp and floats only."""
 
-    def __init__(self, data: bytes | bytearray):
-        """Find names and floats; raises ShapeError if `data` is no contact set."""
+    def __init__(self, kind: type, data: bytes | bytearray):
+        """Find names and floats; raises ShapeError if `data` is something else."""
+        form = FORMATS[kind]
         try:
             self.order = ORDERS[bytes(data[:2])]
-            _, at = self._text(data, FRAME)
-            count, at = self._count(data, at)
-            links = []
-            for _ in range(count):
-                link, at = self._text(data, at)
-                links.append(link)
-            self.links, self.same = tuple(links), bytes(data[FRAME:at])
-            self.blocks = []
-            for width in WIDTHS:
-                place = _aligned(at, 4)
-                n, at = self._count(data, at)
-                start = _aligned(at, 8) if n else at
-                self.blocks.append((place, n, start, width))
-                at = start + 8 * width * n
+            names, at = self._texts(data, FRAME, form.texts)
+            if form.rows:
+                count, at = self._count(data, at)
+                names, at = self._texts(data, at, count)
+            self.names, self.same = tuple(names), bytes(data[FRAME:at])
+            self.counts: list[tuple[int, int]] = []
+            self.blocks: list[tuple[int, int, int]] = []
+            for width in form.rows:
+                count, end = self._count(data, at)
+                self.counts.append((end - 4, count))
+                at = self._block(end, count, width)
+            self.size = self._block(at, 1, form.floats) if form.floats else at
         except (KeyError, struct.error, UnicodeDecodeError) as problem:
-            raise ShapeError(f"a contact set must be a MultiDOFJointState in plain CDR: {problem!r}") from None
-        counts = [n for _, n, _, _ in self.blocks]
-        if set(counts) - {0, count} or at > len(data):
-            raise ShapeError(f"a contact set of {count} names needs as many transforms, twists, wrenches, got {counts}")
-        self.size = at
+            raise ShapeError(f"expected a {kind.__name__} in plain CDR: {problem!r}") from None
+        if self.size > len(data):
+            raise ShapeError(f"expected a {kind.__name__} of {self.size} bytes, got {len(data)}")
 
     def _count(self, data: bytes | bytearray, at: int) -> tuple[int, int]:
-        """Return a number and where it ends."""
-        at = _aligned(at, 4)
+        """Return a whole number and where it ends."""
+        at += (STAMP - at) % 4
         return struct.unpack_from(self.order + "I", data, at)[0], at + 4
 
-    def _text(self, data: bytes | bytearray, at: int) -> tuple[str, int]:
-        """Return a text and where it ends; its length counts the 0 that ends it."""
-        size, at = self._count(data, at)
-        return bytes(data[at : at + size - 1]).decode(), at + size
+    def _texts(self, data: bytes | bytearray, at: int, count: int) -> tuple[list[str], int]:
+        """Return `count` texts and where they end; the length of a text counts the 0 that ends it."""
+        texts = []
+        for _ in range(count):
+            size, at = self._count(data, at)
+            texts.append(bytes(data[at : at + size - 1]).decode())
+            at += size
+        return texts, at
+
+    def _block(self, at: int, count: int, width: int) -> int:
+        """Note rows of floats; returns where they end."""
+        start = at + (STAMP - at) % 8 if count else 0
+        self.blocks.append((start, count, width))
+        return start + 8 * count * width if count else at
 
     def fits(self, data: bytes) -> bool:
-        """Tell whether a message differs in numbers only."""
+        """Tell whether a message differs in stamp and floats only."""
         return (
             len(data) >= self.size
             and ORDERS.get(data[:2]) == self.order
             and data.startswith(self.same, FRAME)
-            and all(struct.unpack_from(self.order + "I", data, at)[0] == n for at, n, _, _ in self.blocks)
+            and all(struct.unpack_from(self.order + "I", data, at)[0] == count for at, count in self.counts)
         )
 
-    def floats(self, data: bytes | bytearray) -> list[Array]:
-        """Return views (k, 3) of positions, velocities, forces; (0, 3) where they are left out."""
-        kind = np.dtype(self.order + "f8")
-        return [
-            np.frombuffer(data, kind, width * n, start if n else 0).reshape(n, width)[:, :3]
-            for _, n, start, width in self.blocks
-        ]
+    def views(self, data: bytes | bytearray) -> list[Array]:
+        """Return every block (count, width) as a view."""
+        kind = self.order + "f8"
+        return [np.frombuffer(data, kind, n * width, at).reshape(n, width) for at, n, width in self.blocks]
 
 
-def _aligned(at: int, size: int) -> int:
-    """Next place for a number of `size` bytes."""
-    return at + (STAMP - at) % size
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a reader found: stamp [ns], names (joints, links, or frames), blocks of floats (rows, width)."""
+
+    nanoseconds: int
+    names: tuple[str, ...]
+    blocks: list[Array]
+
+    @property
+    def stamp(self) -> float:
+        """Stamp [s]; 0 means the message carries none."""
+        seconds, rest = divmod(self.nanoseconds, 1_000_000_000)
+        return seconds + 1e-9 * rest
 
 
-class ContactWriter:
-    """One message, built once; `position`, `velocity`, `force` are views (k, 3), world axes, into its bytes."""
+class Reader:
+    """Reads the messages of a raw subscription of one type."""
 
-    def __init__(self, links: Iterable[str], frame: str):
-        """Name the links of the points."""
-        msg = MultiDOFJointState(joint_names=list(links))
-        msg.header.frame_id = frame
-        for field, kind in (("transforms", Transform), ("twist", Twist), ("wrench", Wrench)):
-            setattr(msg, field, [kind() for _ in msg.joint_names])
-        self._data = bytearray(serialize_message(msg))
-        layout = Layout(self._data)
-        self._stamp = struct.Struct(layout.order + "iI")
-        self.position, self.velocity, self.force = layout.floats(self._data)
-
-    def stamped(self, nanoseconds: int) -> bytes:
-        """Return the message for `Publisher.publish` with its stamp set."""
-        self._stamp.pack_into(self._data, STAMP, *divmod(nanoseconds, 1_000_000_000))
-        return bytes(self._data)
-
-
-class ContactReader:
-    """Reads the messages of raw subscriptions."""
-
-    def __init__(self) -> None:
-        """Know nothing yet."""
+    def __init__(self, kind: type):
+        """Know nothing of them yet."""
+        self.kind = kind
         self._layout: Layout | None = None
 
-    def read(self, data: bytes) -> Contacts:
-        """Return what a message says; messages of the same points return the same `links`.
+    def read(self, data: bytes) -> Message:
+        """Return what a message says; messages with the same names return the same tuple of them.
 
         Raises
         ------
         ShapeError
-            It is no contact set, or has not one transform, twist, wrench (or none at all) for every name.
+            It is something else.
         """
         if self._layout is None or not self._layout.fits(data):
-            self._layout = Layout(data)
+            self._layout = Layout(self.kind, data)
         layout = self._layout
         seconds, nanoseconds = struct.unpack_from(layout.order + "iI", data, STAMP)
-        k = len(layout.links)
-        arrays = [x if len(x) else np.zeros((k, 3)) for x in layout.floats(data)]
-        return Contacts(seconds + 1e-9 * nanoseconds, layout.links, *arrays)
+        return Message(seconds * 1_000_000_000 + nanoseconds, layout.names, layout.views(data))
+
+
+class Writer:
+    """A message serialized once; `blocks` are views (rows, width) into its bytes."""
+
+    def __init__(self, msg: Any):
+        """Take everything that stays as it is from `msg`."""
+        self._data = bytearray(serialize_message(msg))
+        layout = Layout(type(msg), self._data)
+        self._stamp = struct.Struct(layout.order + "iI")
+        self.blocks = layout.views(self._data)
+
+    def stamped(self, nanoseconds: int) -> bytes:
+        """Return the message, for `Publisher.publish`, with its stamp set."""
+        self._stamp.pack_into(self._data, STAMP, *divmod(nanoseconds, 1_000_000_000))
+        return bytes(self._data)
+
+
+class JointStateWriter(Writer):
+    """A JointState; `position`, `velocity`, `effort` are views (n,) into it, empty if left out."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        frame: str = "",
+        *,
+        position: bool = True,
+        velocity: bool = True,
+        effort: bool = True,
+    ):
+        """Name the joints and say which quantities the message carries."""
+        zeros = [0.0] * len(names)
+        msg = JointState(name=list(names), position=zeros * position, velocity=zeros * velocity, effort=zeros * effort)
+        msg.header.frame_id = frame
+        super().__init__(msg)
+        self.position, self.velocity, self.effort = (block[:, 0] for block in self.blocks)
+
+
+class OdometryWriter(Writer):
+    """An Odometry with its twist in the child frame."""
+
+    def __init__(self, frame: str, child: str):
+        """Name the frames."""
+        msg = Odometry(child_frame_id=child)
+        msg.header.frame_id = frame
+        super().__init__(msg)
+
+    def write(self, q: Array, qd: Array) -> None:
+        """Put the base part of q (7+) and qd (6+) = [omega, v] into the message."""
+        floats = self.blocks[0][0]
+        floats[:7], floats[43:46], floats[46:49] = q[:7], qd[3:6], qd[:3]
+
+
+class ImuWriter(Writer):
+    """An Imu (REP-145); its covariances stay 0: unknown."""
+
+    def __init__(self, frame: str):
+        """Name the frame."""
+        msg = Imu()
+        msg.header.frame_id = frame
+        super().__init__(msg)
+
+    def write(self, quaternion: Array, omega: Array, specific_force: Array) -> None:
+        """Put attitude (4,), angular velocity and specific force (3,), IMU axes, into the message."""
+        floats = self.blocks[0][0]
+        floats[:4], floats[13:16], floats[25:28] = quaternion, omega, specific_force
+
+
+class ForceWriter(Writer):
+    """A WrenchStamped without moment; `force` is a view (3,) into it."""
+
+    def __init__(self, frame: str):
+        """Name the frame."""
+        msg = WrenchStamped()
+        msg.header.frame_id = frame
+        super().__init__(msg)
+        self.force = self.blocks[0][0, :3]
+
+
+class ContactWriter(Writer):
+    """A MultiDOFJointState; `position`, `velocity`, `force` are views (k, 3), world axes, into it."""
+
+    def __init__(self, links: Iterable[str], frame: str):
+        """Name the link of every point."""
+        msg = MultiDOFJointState(joint_names=list(links))
+        msg.header.frame_id = frame
+        for field, kind in (("transforms", Transform), ("twist", Twist), ("wrench", Wrench)):
+            setattr(msg, field, [kind() for _ in msg.joint_names])
+        super().__init__(msg)
+        self.position, self.velocity, self.force = (block[:, :3] for block in self.blocks)
+
+
+def base_from_odometry(msg: Message) -> tuple[Array, Array]:
+    """Return the base part of q (7,) = [x y z, qx qy qz qw] and qd (6,) = [omega, v], base axes (the child frame)."""
+    floats = msg.blocks[0][0]
+    return floats[:7], np.concatenate([floats[46:49], floats[43:46]])
+
+
+def columns_from_joint_state(msg: Message) -> tuple[Array, Array, Array]:
+    """Return position, velocity, effort as the message has them; each may be empty."""
+    position, velocity, effort = msg.blocks
+    return position[:, 0], velocity[:, 0], effort[:, 0]
+
+
+def points_from_contacts(msg: Message) -> tuple[Array, Array, Array]:
+    """Return position, velocity, force (k, 3), world axes, of the contact points; 0 where they are left out.
+
+    Raises
+    ------
+    ShapeError
+        Neither one transform, twist, wrench for every name nor none.
+    """
+    k = len(msg.names)
+    if any(len(block) not in (0, k) for block in msg.blocks):
+        counts = ", ".join(str(len(block)) for block in msg.blocks)
+        raise ShapeError(f"contacts of {k} names need as many transforms, twists and wrenches, got {counts}")
+    position, velocity, force = (block[:, :3] if len(block) else np.zeros((k, 3)) for block in msg.blocks)
+    return position, velocity, force
