@@ -18,6 +18,7 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.task import Future
 from std_msgs.msg import String
 
+from ..control.throttle import Throttle
 from ..errors import ParameterError, RobotDynamicsError, ShapeError
 from ..model import Model
 from ..urdf import load_urdf
@@ -55,7 +56,7 @@ class Component(LifecycleNode):
         self._problem: Exception | None = None
         self.wake = Future()
         self.ended = False
-        self._warned: dict[str, float] = {}
+        self._warnings = Throttle(2.0)
         self.values = self._declared()
         self.add_on_set_parameters_callback(self._changed)
         self._owned: list[tuple[Any, Callable[[Any], object]]] = []
@@ -126,10 +127,8 @@ class Component(LifecycleNode):
         return 1e-9 * self.get_clock().now().nanoseconds
 
     def warn(self, text: str) -> None:
-        """Warn at most every two seconds about each kind of problem (the first words tell the kind)."""
-        kind, now = text[:24], time.monotonic()
-        if now - self._warned.get(kind, -10.0) > 2.0:
-            self._warned[kind] = now
+        """Warn at most every two seconds about each kind of problem."""
+        if self._warnings.passes(text, time.monotonic()):
             self.get_logger().warning(text)
 
     # Description and lifecycle.
