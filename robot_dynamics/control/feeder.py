@@ -28,6 +28,10 @@ class Feeder:
         self.reference = StreamedReference(len(model.joint_names), 0.1)
         self._last: float | None = None
 
+    def carry(self, model: Model) -> None:
+        """Go on with the same robot under another load."""
+        self.model = self.feedforward.model = model
+
     def acceleration(self, now: float) -> Array:
         """Return the desired joint accelerations (n,) at this time."""
         if self.trajectory is not None:

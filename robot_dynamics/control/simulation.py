@@ -58,6 +58,12 @@ class Simulation:
         self.plant.reset(q, qd)
         self._offset = now - self.plant.time
 
+    def carry(self, plant: Plant) -> None:
+        """Go on in the same state with `plant`, the same robot under another load; pushes under way end."""
+        now, before = self.time, self.plant
+        plant.reset(before.q, before.qd, before.contacts.deflection)
+        self.plant, self._offset = plant, now
+
     def place_base(self, pose: Array) -> None:
         """Put the base to a pose (7,) = [x y z, qx qy qz qw], at rest, with the joints where they are.
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from geometry_msgs.msg import Pose, TransformStamped, Wrench
+from geometry_msgs.msg import Inertia, Pose, TransformStamped, Wrench
 from numpy.typing import NDArray
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory
@@ -99,6 +99,13 @@ def msg_from_status(name: str, hardware: str, level: int, message: str, values: 
 
 def _text(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def payload_from_msg(msg: Inertia) -> tuple[float, Array, Array]:
+    """Mass, centre of mass (3,) and inertia (3, 3) about it."""
+    c = msg.com
+    inertia = [[msg.ixx, msg.ixy, msg.ixz], [msg.ixy, msg.iyy, msg.iyz], [msg.ixz, msg.iyz, msg.izz]]
+    return msg.m, np.array([c.x, c.y, c.z]), np.array(inertia)
 
 
 def pose_from_msg(msg: Pose) -> Array:

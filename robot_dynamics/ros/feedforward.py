@@ -1,8 +1,10 @@
 """Node `feedforward`: joint efforts from the equations of motion, for a simulated robot or for motors."""
 
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
+from geometry_msgs.msg import InertiaStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray
@@ -14,6 +16,7 @@ from ..control.feedforward import PARTS, Feedforward, Mode
 from ..control.guard import EffortLimiter, InputGuard
 from ..control.limbs import find_legs
 from ..control.observer import ContactObserver
+from ..control.payload import Payloads
 from ..control.reference import Trajectory
 from ..control.state import MeasuredState, StanceFlags
 from ..errors import RobotDynamicsError
@@ -39,6 +42,7 @@ class FeedforwardNode(Component):
         self.feeder = Feeder(model, Feedforward(model, mode, feet, v.friction), state, stance, limiter(model, v))
         legs = find_legs(model, [f for f in v.feet if f]) if v.estimate_contacts else None
         self.observer = None if legs is None else ContactObserver(legs)
+        self.payloads = Payloads(model, v.armature)
         self.estimate = wire.ContactWriter(() if legs is None else legs.names, "odom")
         self.readers = {kind: wire.Reader(kind) for kind in (JointState, Odometry, MultiDOFJointState)}
         self.observed = 0.0
@@ -70,6 +74,7 @@ class FeedforwardNode(Component):
             self.contacts = self.publisher(MultiDOFJointState, "contacts", RELIABLE)
         self.subscription(JointState, "~/reference", self.on_reference, RELIABLE)
         self.subscription(JointTrajectory, "~/joint_trajectory", self.on_trajectory, RELIABLE)
+        self.subscription(InertiaStamped, "~/payload", self.on_payload, RELIABLE)
         self.service(SetBool, "~/enable", self.on_enable)
         self.service(SetBool, "~/estop", self.on_estop)
         self.timer(0.5 * self.values.state_timeout, self.on_watch)
@@ -157,6 +162,18 @@ class FeedforwardNode(Component):
         else:
             self.feeder.trajectory, self.feeder.begun = trajectory, begun
 
+    def on_payload(self, msg: InertiaStamped) -> None:
+        """Carry a payload on the link that the frame names; mass 0 takes it away."""
+        try:
+            model = self.payloads.put(msg.header.frame_id, *convert.payload_from_msg(msg.inertia))
+        except RobotDynamicsError as problem:
+            self.warn(f"~/payload refused: {problem}")
+            return
+        self.feeder.carry(model)
+        if self.observer is not None:
+            self.observer.legs = replace(self.observer.legs, model=model)
+            self.observer.reset()
+
     def on_watch(self) -> None:
         """Run the timeout action while the state is silent."""
         feeder = self.feeder
@@ -196,11 +213,14 @@ class FeedforwardNode(Component):
         """Report the limiter, ages, time inside the callback, and refusals."""
         feeder, now = self.feeder, self.now()
         refused = feeder.state.counts()
+        if self.payloads.refused:
+            refused["refused payload"] = self.payloads.refused
         values: dict[str, object] = {
             "mode": feeder.feedforward.mode,
             "gain": feeder.limiter.gain,
             "clamped": feeder.limiter.clamped,
             "states": self.answered,
+            "mass [kg]": feeder.model.mass,
             "state age [s]": feeder.state.joints.age(now),
             "inside callback p50 [us]": 1e6 * float(np.median(self.seconds_inside[: max(self.answered, 1)])),
         }

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, WrenchStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped, PoseWithCovarianceStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -22,6 +22,7 @@ from ..contact.terrain import Plane
 from ..control.actuation import Actuation
 from ..control.imu import ImuMount
 from ..control.pace import Pace
+from ..control.payload import Payloads
 from ..control.simulation import Simulation, chosen_points, gains, home_pose
 from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
@@ -84,6 +85,7 @@ class PlantNode(Component):
         self.simulation.paused = v.start_paused
         self.pace = Pace(1.0 / v.update_rate, v.real_time_factor)
         self.imu_mount = ImuMount(model, v.imu_link)
+        self.payloads = Payloads(model, v.armature)
         self.ages: deque[float] = deque(maxlen=1000)
         self.inbox: deque[tuple[Callable[[Any], None], Any]] = deque(maxlen=1024)
         self.arrived = threading.Event()
@@ -125,6 +127,7 @@ class PlantNode(Component):
         self.posted(PoseStamped, "~/set_pose", self.on_pose, RELIABLE)
         self.posted(PoseWithCovarianceStamped, "initialpose", self.on_initial_pose, RELIABLE)
         self.posted(UInt32, "~/step", self.on_step, RELIABLE)
+        self.subscription(InertiaStamped, "~/payload", self.on_payload, RELIABLE)
         self.service(SetBool, "~/pause", self.on_pause)
         self.service(SetBool, "~/estop", self.on_estop)
         self.service(Trigger, "~/reset", self.on_reset)
@@ -293,6 +296,21 @@ class PlantNode(Component):
         """Go on by so many ticks while paused."""
         self.simulation.steps += msg.data
 
+    def on_payload(self, msg: InertiaStamped) -> None:
+        """Carry a payload on the link that the frame names; mass 0 takes it away. The next tick has it."""
+        link = msg.header.frame_id.removeprefix(self.values.frame_prefix)
+        try:
+            model = self.payloads.put(link, *convert.payload_from_msg(msg.inertia))
+        except RobotDynamicsError as problem:
+            self.warn(f"~/payload refused: {problem}")
+        else:
+            self.inbox.append((self.carry, Plant(model, self.plant.params, self.plant.points)))
+
+    def carry(self, plant: Plant) -> None:
+        """Go on with a plant under another load."""
+        self.simulation.carry(plant)
+        self.plant = plant
+
     # Services answer at once; the simulation's thread obeys before its next tick.
 
     def on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
@@ -321,6 +339,8 @@ class PlantNode(Component):
             for k, g in (("targets", a.targets), ("efforts", a.efforts))
             for cause, n in g.counts.items()
         }
+        if self.payloads.refused:
+            refused["refused payload"] = self.payloads.refused
         level = ERROR if s.problem else WARN if refused or a.state in ("timed out", "stopped") else OK
         message = s.problem or ("paused" if s.paused else a.state)
         ages = np.quantile(self.ages, [0.5, 0.99]) if self.ages else (np.inf, np.inf)
@@ -332,6 +352,7 @@ class PlantNode(Component):
             "contact solver residual": self.plant.solver.residual,
             "unconverged steps": self.plant.solver.unconverged,
             "energy balance error [J]": self.plant.energy.balance_error,
+            "mass [kg]": self.plant.model.mass,
             **refused,
         }
         return level, message, values

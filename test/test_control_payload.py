@@ -1,0 +1,97 @@
+"""A robot with a payload is the robot whose URDF has that payload."""
+
+import numpy as np
+import pytest
+import quadrupeds
+
+import robot_dynamics as rd
+from robot_dynamics.contact.points import contact_points
+from robot_dynamics.control.actuation import Actuation
+from robot_dynamics.control.payload import Payloads
+from robot_dynamics.control.simulation import Simulation, home_pose
+from robot_dynamics.errors import ParameterError, UnknownNameError
+from robot_dynamics.plant import Plant
+
+COM = np.array([0.1, -0.05, 0.08])
+INERTIA = np.diag([0.02, 0.03, 0.04])
+
+
+@pytest.fixture
+def model() -> rd.Model:
+    return quadrupeds.model("mini_cheetah")
+
+
+@pytest.fixture
+def payloads(model) -> Payloads:
+    return Payloads(model, dict(zip(model.joint_names, model.armature, strict=True)))
+
+
+@pytest.mark.parametrize("link", ["base", "FR_knee"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_effort_grows_by_that_of_the_payload_alone(model, payloads, link, seed):
+    rng = np.random.default_rng(seed)
+    q, qd, qdd = rd.random_configuration(model, rng), *rng.normal(size=(2, model.nv))
+    loaded = payloads.put(link, 3.0, COM, np.zeros((3, 3)))
+    corner = rd.points(model, {link: [COM]})
+    J = rd.point_jacobian(model, corner, q)[0]
+    acceleration = J @ qdd + rd.point_bias(model, corner, q, qd)[0] - model.gravity
+    more = rd.inverse_dynamics(loaded, q, qd, qdd) - rd.inverse_dynamics(model, q, qd, qdd)
+    assert more == pytest.approx(J.T @ (3.0 * acceleration), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_turning_payload_has_the_energy_of_its_inertia(model, payloads, seed):
+    rng = np.random.default_rng(seed)
+    q, qd = rd.random_configuration(model, rng), rng.normal(size=model.nv)
+    loaded = payloads.put("base", 3.0, COM, INERTIA)
+    velocity = rd.point_velocity(model, rd.points(model, {"base": [COM]}), q, qd)[0]
+    energy = 1.5 * velocity @ velocity + 0.5 * qd[:3] @ INERTIA @ qd[:3]
+    assert rd.kinetic_energy(loaded, q, qd) - rd.kinetic_energy(model, q, qd) == pytest.approx(energy)
+
+
+def test_payloads_add_up_replace_each_other_and_go_with_mass_zero(model, payloads):
+    payloads.put("base", 3.0, COM, INERTIA)
+    assert payloads.put("FR_knee", 0.5, COM, INERTIA).mass == pytest.approx(model.mass + 3.5)
+    assert payloads.put("base", 1.0, COM, INERTIA).mass == pytest.approx(model.mass + 1.5)
+    payloads.put("FR_knee", 0.0, np.zeros(3), np.zeros((3, 3)))
+    bare = payloads.put("base", 0.0, np.zeros(3), np.zeros((3, 3)))
+    q = rd.random_configuration(model, np.random.default_rng(0))
+    assert rd.mass_matrix(bare, q).tolist() == rd.mass_matrix(model, q).tolist()
+
+
+@pytest.mark.parametrize(
+    ("link", "mass", "com", "inertia", "error", "sentence"),
+    [
+        ("nose", 1.0, COM, INERTIA, UnknownNameError, "no link 'nose'"),
+        ("base", -1.0, COM, INERTIA, ParameterError, "0 or more"),
+        ("base", float("nan"), COM, INERTIA, ParameterError, "finite"),
+        ("base", 1.0, COM * np.inf, INERTIA, ParameterError, "finite"),
+        ("base", 1.0, COM, -INERTIA, ParameterError, "no rigid body"),
+        ("base", 1.0, COM, np.diag([1.0, 1.0, 3.0]), ParameterError, "no rigid body"),
+    ],
+)
+def test_what_cannot_be_is_refused_counted_and_leaves_the_rest(
+    model, payloads, link, mass, com, inertia, error, sentence
+):
+    payloads.put("base", 1.0, COM, INERTIA)
+    with pytest.raises(error, match=sentence):
+        payloads.put(link, mass, com, inertia)
+    assert payloads.refused == 1
+    assert payloads.put("FR_knee", 1.0, COM, INERTIA).mass == pytest.approx(model.mass + 2.0)
+
+
+def test_the_simulation_goes_on_where_it_was_and_the_ground_carries_more(model, payloads):
+    feet = contact_points(model)
+    home = home_pose(model, "stance", {}, feet, 0.0)
+    actuation = Actuation(model.joint_names, 100.0, 2.0, timeout=0.1, action="hold")
+    simulation = Simulation(Plant(model), actuation, home, 1e-3)
+    for _ in range(1500):
+        simulation.tick()
+    time, q = simulation.time, simulation.plant.q
+    simulation.carry(Plant(payloads.put("base", 2.0, [0.0, 0.0, 0.0], INERTIA), points=feet))
+    assert (simulation.time, simulation.plant.q.tolist()) == (time, q.tolist())
+    for _ in range(1500):
+        simulation.tick()
+    assert simulation.time == pytest.approx(time + 1.5)
+    carried = simulation.plant.contacts.force_world[:, 2].sum()
+    assert carried == pytest.approx(9.81 * (model.mass + 2.0), rel=0.01)
