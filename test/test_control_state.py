@@ -11,6 +11,8 @@ from robot_dynamics.control.imu import ImuMount
 from robot_dynamics.control.monitor import Residual, consistency, inertia
 from robot_dynamics.control.state import MeasuredState, StanceFlags
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.plant import Plant, PlantParams, SensorNoise
+from robot_dynamics.spatial import rotation_from_quaternion
 
 LEVEL = np.array([0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0])
 NONE = np.zeros(0)
@@ -154,6 +156,38 @@ def test_an_imu_on_a_fixed_base_reads_gravity_whatever_the_joints_do():
     assert attitude == pytest.approx([0, 0, 0, 1])
     assert force == pytest.approx([0, 0, 9.81])
     assert not omega.any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_imu_off_the_base_origin_feels_the_rotation(seed):
+    urdf = quadrupeds.MINI_CHEETAH.read_text().replace(
+        "</robot>",
+        '<link name="imu"/><joint name="imu_mount" type="fixed"><parent link="base"/><child link="imu"/>'
+        '<origin xyz="0.1 0.05 -0.02" rpy="0.3 0.2 -1.0"/></joint></robot>',
+    )
+    model, rng = rd.load_urdf(urdf, floating_base=True), np.random.default_rng(seed)
+    q, qd, qdd = rd.random_configuration(model, rng), *rng.normal(size=(2, model.nv))
+    place = rd.points(model, {"imu": [(0.0, 0.0, 0.0)]})
+    R = rd.link_pose(model, q, "imu")[0]
+    acceleration = rd.point_jacobian(model, place, q)[0] @ qdd + rd.point_bias(model, place, q, qd)[0]
+    attitude, omega, force = ImuMount(model, "imu").measure(q, qd, qdd)
+    assert rotation_from_quaternion(attitude) == pytest.approx(R)
+    assert omega == pytest.approx(R.T @ rd.link_pose(model, q, "base")[0] @ qd[:3])
+    assert force == pytest.approx(R.T @ (acceleration - model.gravity))
+
+
+@pytest.mark.parametrize("floating_base", [True, False])
+def test_the_noise_of_a_reading_reaches_the_imu(floating_base):
+    model = rd.load_urdf(quadrupeds.MINI_CHEETAH, floating_base=floating_base)
+    plant = Plant(model, PlantParams(noise=SensorNoise(gyro=0.1, accelerometer=1.0), seed=1))
+    mount = ImuMount(model)
+    true = mount.measure(plant.q, plant.qd, plant.qdd)
+    readings = [mount.measure(plant.q, plant.qd, plant.qdd, plant.measure()) for _ in range(2000)]
+    assert all(attitude.tolist() == true[0].tolist() for attitude, _, _ in readings)
+    for column, spread in ((1, 0.1), (2, 1.0)):
+        error = np.array([r[column] for r in readings]) - true[column]
+        assert np.abs(error.mean(axis=0)).max() < 0.1 * spread
+        assert error.std(axis=0) == pytest.approx(np.full(3, spread), rel=0.1)
 
 
 def test_an_imu_must_not_move_against_the_base(model):

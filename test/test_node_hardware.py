@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
+from geometry_msgs.msg import InertiaStamped
 from ros_nodes import BEST_EFFORT, Peer, Process, peer, running
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -66,6 +67,41 @@ def test_hardware_gets_nothing_until_enabled_and_zero_when_the_state_falls_silen
     us.until(lambda: not np.any(commands[-1].data), "the timeout action")
     us.until(lambda: us.status("feedforward").get("message") == "no joint_states", "the diagnostic")
     us.until(ramped, "recovery")
+
+
+def test_a_payload_changes_the_torque_at_run_time_and_a_bad_one_does_not(hardware):
+    us, _ = hardware
+    totals = us.heard["feedforward/torque/total"]
+
+    def total(payload: InertiaStamped | None = None) -> np.ndarray:
+        if payload is not None:
+            us.send("feedforward/payload", payload)
+            us.until(lambda: float(us.status("feedforward").get("mass [kg]", 0.0)) == pytest.approx(mass), "the mass")
+        count = len(totals)
+
+        def answered() -> bool:
+            us.send("joint_states", state(us, 0.0), BEST_EFFORT)
+            us.executor.spin_once(timeout_sec=0.02)
+            return len(totals) > count
+
+        us.until(answered, "a torque")
+        return np.array(totals[-1].effort)
+
+    us.until(lambda: "mass [kg]" in us.status("feedforward"), "the diagnostic")
+    mass = bare_mass = float(us.status("feedforward")["mass [kg]"])
+    bare = total()
+    payload = InertiaStamped()
+    payload.header.frame_id, payload.inertia.m = "FR_knee", 1.0
+    payload.inertia.com.z = -0.2
+    mass = bare_mass + 1.0
+    change = np.abs(total(payload) - bare)
+    assert change[:3].max() > 0.1
+    assert not change[3:].any()
+    payload.header.frame_id = "elbow"
+    us.send("feedforward/payload", payload)
+    us.until(lambda: us.status("feedforward").get("refused payload") == "1", "the refusal")
+    payload.header.frame_id, payload.inertia.m, mass = "FR_knee", 0.0, bare_mass
+    assert total(payload) == pytest.approx(bare)
 
 
 def test_the_emergency_stop_of_the_feedforward_latches(hardware):

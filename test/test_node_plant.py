@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
@@ -22,6 +22,7 @@ from robot_dynamics.ros import convert
 
 pytestmark = pytest.mark.ros
 WEIGHT = 9.81 * 8.252
+NAN = float("nan")
 LEGS = ("FR", "FL", "HR", "HL")
 PERIOD = 10_000_000
 """Of the plant's ticks [ns]."""
@@ -181,6 +182,52 @@ def test_the_robot_can_be_put_somewhere_and_falls_from_there(us):
     us.until(lambda: us.heard["odom"][-1].twist.twist.linear.z < -0.5, "the fall")
     us.call(Trigger, "plant/reset")
     us.until(lambda: abs(us.heard["odom"][-1].pose.pose.position.x) < 0.1, "home")
+
+
+def test_joints_can_be_put_somewhere_by_name_and_are_held_there(us):
+    state = us.new("joint_states")[-1]
+    knee, other = state.name.index("HL_knee"), state.name.index("FR_abad")
+    wanted = state.position[knee] - 0.3
+    us.send("plant/set_joint_state", JointState(name=["HL_knee"], position=[wanted]))
+    us.until(lambda: abs(us.heard["joint_states"][-1].position[knee] - wanted) < 0.1, "the place")
+    after = us.new("joint_states", 20)[-1].position
+    assert abs(after[knee] - wanted) < 0.1
+    assert abs(after[other] - state.position[other]) < 0.1
+    key = "refused joint state: unknown joint"
+    before = int(us.status("plant").get(key, 0))
+    us.send("plant/set_joint_state", JointState(name=["elbow"], position=[0.0]))
+    us.until(lambda: int(us.status("plant").get(key, 0)) == before + 1, "the refusal")
+
+
+def test_a_payload_weighs_on_the_feet_until_it_is_taken_away(us):
+    def carried() -> float:
+        return float(np.mean([sum(w.force.z for w in m.wrench) for m in us.new("contacts", 50)]))
+
+    payload = InertiaStamped()
+    payload.header.frame_id, payload.inertia.m = "base", 2.0
+    us.send("plant/payload", payload)
+    us.until(lambda: float(us.status("plant").get("mass [kg]", 0.0)) > 10.2, "the mass")
+    us.until(lambda: carried() == pytest.approx(WEIGHT + 2.0 * 9.81, rel=0.02), "the weight")
+    payload.inertia.m = NAN
+    us.send("plant/payload", payload)
+    us.until(lambda: us.status("plant").get("refused payload") == "1", "the refusal")
+    payload.inertia.m = 0.0
+    us.send("plant/payload", payload)
+    us.until(lambda: carried() == pytest.approx(WEIGHT, rel=0.02), "the bare weight")
+
+
+def test_sensor_noise_is_what_the_parameters_say():
+    options = ("noise_position:=0.01", "noise_accelerometer:=0.5", "noise_gyro:=0.05", "update_rate:=200.0")
+    plant = Process("plant", "-r", "__ns:=/noisy", *(word for option in options for word in ("-p", option)))
+    with running(plant), peer() as us:
+        us.listen(JointState, "noisy/joint_states")
+        us.listen(Imu, "noisy/imu/data")
+        us.new("noisy/imu/data", 400)
+        step = np.diff([m.position for m in us.new("noisy/joint_states", 400)], axis=0)
+        turning = np.diff([m.angular_velocity.x for m in us.heard["noisy/imu/data"][-400:]])
+        assert step.std(axis=0) == pytest.approx(np.full(12, 0.01 * np.sqrt(2.0)), rel=0.2)
+        assert turning.std() == pytest.approx(0.05 * np.sqrt(2.0), rel=0.2)
+        assert plant.end() == (0, [])
 
 
 def test_the_emergency_stop_ignores_commands_and_damps(us):

@@ -110,6 +110,10 @@ class Actuation:
         self._effort[self._order] = effort
         return True
 
+    def hold(self, q: Array) -> None:
+        """Let joint positions (n,) be those to hold while nothing is obeyed."""
+        self._held = q.copy()
+
     def stop(self, on: bool) -> None:
         """Latch the emergency stop (damped joints, no command obeyed) or release it."""
         self.stopped = on

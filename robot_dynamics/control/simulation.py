@@ -12,6 +12,7 @@ from ..model import Model
 from ..plant import Plant
 from .actuation import Actuation, spread
 from .gait import joint_gains
+from .guard import InputGuard
 from .limbs import crouch, find_legs, find_stance
 
 Array = NDArray[np.float64]
@@ -29,6 +30,7 @@ class Simulation:
     def __init__(self, plant: Plant, actuation: Actuation, home: Array, period: float):
         """Put the plant at `home` (nq,); one tick lasts `period` [s]."""
         self.plant, self.actuation, self.home, self.period = plant, actuation, home, period
+        self.placing = InputGuard(plant.model.joint_names, 0.0)
         self.paused = False
         self.steps = 0
         self.problem = ""
@@ -78,6 +80,22 @@ class Simulation:
         q = self.plant.q
         q[:3], q[3:7] = pose[:3], pose[3:] / np.linalg.norm(pose[3:])
         self.place(q, np.zeros(model.nv))
+
+    def place_joints(self, names: Sequence[str], position: Array, velocity: Array, now: float) -> bool:
+        """Put joints by name to positions and velocities (rest if empty), all else where it is; hold them there.
+
+        Returns whether that was possible; otherwise `placing.problem` says why not.
+        """
+        where = self.placing.accept_named(names, (position, velocity), 0.0, now)
+        if where is None or not len(position):
+            return False
+        model = self.plant.model
+        q, qd = self.plant.q, self.plant.qd
+        q[model.q_index[where]] = position
+        qd[model.v_index[where]] = velocity if len(velocity) else 0.0
+        self.place(q, qd)
+        self.actuation.hold(self.joints)
+        return True
 
     def tick(self) -> bool:
         """Go on by one period if not paused; returns whether time went on."""

@@ -122,6 +122,39 @@ class PlantParameters(RobotParameters):
     odom_frame: str = parameter("odom", "Frame of odom.", fixed=True)
     base_frame: str = parameter("", "Child frame of odom; empty: the root link.", fixed=True)
     imu_link: str = parameter("", "Link that carries the IMU; empty: the root link.", fixed=True)
+    noise_position: float = parameter(
+        0.0, "Standard deviation of the white noise on joint positions.", "rad", low=0, fixed=True
+    )
+    noise_position_bias: float = parameter(
+        0.0, "Standard deviation of the bias of joint positions, drawn at every reset.", "rad", low=0, fixed=True
+    )
+    noise_velocity: float = parameter(
+        0.0, "Standard deviation of the white noise on joint velocities.", "rad/s", low=0, fixed=True
+    )
+    noise_velocity_bias: float = parameter(
+        0.0, "Standard deviation of the bias of joint velocities, drawn at every reset.", "rad/s", low=0, fixed=True
+    )
+    noise_gyro: float = parameter(
+        0.0, "Standard deviation of the white noise on the angular velocity of imu/data.", "rad/s", low=0, fixed=True
+    )
+    noise_gyro_bias: float = parameter(
+        0.0,
+        "Standard deviation of the bias of the angular velocity of imu/data, drawn at every reset.",
+        "rad/s",
+        low=0,
+        fixed=True,
+    )
+    noise_accelerometer: float = parameter(
+        0.0, "Standard deviation of the white noise on the acceleration of imu/data.", "m/s^2", low=0, fixed=True
+    )
+    noise_accelerometer_bias: float = parameter(
+        0.0,
+        "Standard deviation of the bias of the acceleration of imu/data, drawn at every reset.",
+        "m/s^2",
+        low=0,
+        fixed=True,
+    )
+    seed: int = parameter(0, "Of the noise: the same seed gives the same noise.", low=0, fixed=True)
     marker_rate: float = parameter(20.0, "Rate of ~/markers and ~/energy.", "Hz", low=0.1, high=200, fixed=True)
     frame_prefix: str = parameter("", "Put before link names in frames.", fixed=True)
 
@@ -250,7 +283,7 @@ def _scalar(f: Field, name: str, kind: Any, given: Any) -> Any:
     if not isinstance(given, kind):
         raise ParameterError(f"parameter '{name}' must be of type {kind.__name__}, got {given!r}")
     low, high, valid = f.metadata["low"], f.metadata["high"], choices(f)
-    if kind is float and not (math.isfinite(given) and low <= given <= high):
+    if kind in (float, int) and not (math.isfinite(given) and low <= given <= high):
         raise ParameterError(f"parameter '{name}' must lie in {range_text(f)}, got {given:g}")
     if valid and given not in valid:
         raise ParameterError(f"parameter '{name}' must be one of {', '.join(valid)}, got '{given}'")

@@ -4,6 +4,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from ..control.payload import Payloads
 from ..control.simulation import Simulation, chosen_points, gains, home_pose
 from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
-from ..plant import Plant, PlantParams
+from ..plant import Plant, PlantParams, SensorNoise
 from . import convert, wire
 from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, WARN, Component, InvalidHandle, RCLError
 from .markers import Scene
@@ -86,6 +87,7 @@ class PlantNode(Component):
         self.pace = Pace(1.0 / v.update_rate, v.real_time_factor)
         self.imu_mount = ImuMount(model, v.imu_link)
         self.payloads = Payloads(model, v.armature)
+        self.noisy = self.plant.params.noise != SensorNoise()
         self.ages: deque[float] = deque(maxlen=1000)
         self.inbox: deque[tuple[Callable[[Any], None], Any]] = deque(maxlen=1024)
         self.arrived = threading.Event()
@@ -126,6 +128,7 @@ class PlantNode(Component):
         self.posted(WrenchStamped, "~/push", self.on_push, RELIABLE)
         self.posted(PoseStamped, "~/set_pose", self.on_pose, RELIABLE)
         self.posted(PoseWithCovarianceStamped, "initialpose", self.on_initial_pose, RELIABLE)
+        self.posted(JointState, "~/set_joint_state", self.on_joints, RELIABLE)
         self.posted(UInt32, "~/step", self.on_step, RELIABLE)
         self.subscription(InertiaStamped, "~/payload", self.on_payload, RELIABLE)
         self.service(SetBool, "~/pause", self.on_pause)
@@ -171,6 +174,7 @@ class PlantNode(Component):
 
     def loop(self) -> None:
         """Take the messages, go on by a tick, publish, wait for the deadline."""
+        self.sense()
         self.publish()
         while not self.stopping:
             if self.values.lockstep:
@@ -178,6 +182,7 @@ class PlantNode(Component):
             self.read_inbox()
             self.note_age()
             if self.simulation.tick():
+                self.sense()
                 self.publish()
                 self.pace.wait()
             else:
@@ -218,6 +223,10 @@ class PlantNode(Component):
                 self.warn("lockstep: no target stamped with this state within lockstep_timeout")
                 return
 
+    def sense(self) -> None:
+        """Read the sensors, once per tick so that noise depends on nothing else."""
+        self.reading = self.plant.measure() if self.noisy else None
+
     def publish(self) -> None:
         """Publish the state to whoever listens."""
         plant, now = self.plant, round(1e9 * self.simulation.time)
@@ -226,12 +235,14 @@ class PlantNode(Component):
         if self.joint_states.get_subscription_count():
             m = self.joint_message
             m.position[:], m.velocity[:], m.effort[:] = q[self.model.q_index], qd[v], plant.tau
+            if self.reading is not None:
+                m.position[:], m.velocity[:] = self.reading.position, self.reading.velocity
             self.joint_states.publish(m.stamped(now))
         if self.model.floating_base and self.odometries.get_subscription_count():
             self.odometry.write(q, qd)
             self.odometries.publish(self.odometry.stamped(now))
         if self.imus.get_subscription_count():
-            self.imu_message.write(*self.imu_mount.measure(q, qd, plant.qdd))
+            self.imu_message.write(*self.imu_mount.measure(q, qd, plant.qdd, self.reading))
             self.imus.publish(self.imu_message.stamped(now))
         self.publish_contacts(now)
         if self.pace.ticks % self.slow_every == 0:
@@ -292,6 +303,12 @@ class PlantNode(Component):
         pose[2] = self.plant.q[2]
         self.simulation.place_base(pose)
 
+    def on_joints(self, msg: JointState) -> None:
+        """Put the joints named there, at rest unless velocities are given."""
+        q, qd = convert.array_from_sequence(msg.position), convert.array_from_sequence(msg.velocity)
+        if not self.simulation.place_joints(msg.name, q, qd, self.simulation.time):
+            self.warn(f"~/set_joint_state {self.simulation.placing.problem or 'refused: no positions'}")
+
     def on_step(self, msg: UInt32) -> None:
         """Go on by so many ticks while paused."""
         self.simulation.steps += msg.data
@@ -336,7 +353,7 @@ class PlantNode(Component):
         s, a = self.simulation, self.simulation.actuation
         refused = {
             f"refused {k}: {cause}": n
-            for k, g in (("targets", a.targets), ("efforts", a.efforts))
+            for k, g in (("targets", a.targets), ("efforts", a.efforts), ("joint state", s.placing))
             for cause, n in g.counts.items()
         }
         if self.payloads.refused:
@@ -368,7 +385,9 @@ def plant_params(v: PlantParameters) -> PlantParams:
     if len(v.ground_normal) != 3:
         raise ParameterError(f"'ground_normal' must have 3 values, got {len(v.ground_normal)}")
     normal = (v.ground_normal[0], v.ground_normal[1], v.ground_normal[2])
-    return PlantParams(timestep=v.timestep, contact=contact, terrain=(Plane(v.ground_height, normal),))
+    noise = SensorNoise(**{f.name: getattr(v, f"noise_{f.name}") for f in fields(SensorNoise)})
+    terrain = (Plane(v.ground_height, normal),)
+    return PlantParams(timestep=v.timestep, contact=contact, terrain=terrain, noise=noise, seed=v.seed)
 
 
 def main() -> int:
