@@ -64,6 +64,11 @@ def monitored(us: Peer) -> None:
     assert len(us.new("monitor/residual")[-1].effort) == 12
     us.until(lambda: "|tau - RNEA(ABA(tau))|" in us.status("monitor"), "the consistency")
     assert float(us.status("monitor")["|tau - RNEA(ABA(tau))|"]) < 1e-9
+    us.until(lambda: "command age p99 [s]" in us.status("monitor"), "the age of commands")
+    assert float(us.status("monitor")["command age p99 [s]"]) < 0.1
+    assert "energy balance error [J]" in us.status("monitor")
+    margins = [float(value) for key, value in us.status("monitor").items() if key.startswith("delay margin of")]
+    assert 0.0 < margins[0] < 0.1
     assert float(us.status("monitor")["mass [kg]"]) == pytest.approx(8.252, rel=1e-3)
     assert np.abs(us.new("feedforward/torque/contact")[-1].effort).max() > 1.0
 

@@ -126,6 +126,10 @@ class Component(LifecycleNode):
         """Time of the node's clock [s]; 0 while simulated time has not begun."""
         return 1e-9 * self.get_clock().now().nanoseconds
 
+    def sources(self, topic: str) -> int:
+        """How many publish a topic, remapped as our subscription to it."""
+        return self.count_publishers(self.resolve_topic_name(topic))
+
     def warn(self, text: str) -> None:
         """Warn at most every two seconds about each kind of problem."""
         if self._warnings.passes(text, time.monotonic()):

@@ -1,5 +1,8 @@
 """Node `monitor`: mass matrix, energies, model error and diagnostics of a running robot."""
 
+from collections import deque
+from dataclasses import astuple, fields
+
 import numpy as np
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState, MultiDOFJointState
@@ -7,14 +10,21 @@ from std_msgs.msg import Float64MultiArray
 
 from ..closed_form import cross_check, short_limbs
 from ..control.contacts import ContactForces
-from ..control.monitor import Residual, consistency, inertia
+from ..control.monitor import Account, Ledger, Residual, consistency, delay_margin, inertia
+from ..control.simulation import gains
 from ..control.state import MeasuredState
-from ..dynamics import center_of_mass, kinetic_energy, potential_energy
+from ..dynamics import center_of_mass
 from . import convert, wire
 from .component import ERROR, LATEST, OK, SENSOR, STALE, WARN, Component
 from .parameters import MonitorParameters
 from .run import run
 
+UNITS = {"momentum_error": "N s", "angular_momentum_error": "N m s"}
+UNEXPLAINED = {
+    "balance_error": "energy balance error [J]",
+    "momentum_error": "momentum error [N s]",
+    "angular_momentum_error": "angular momentum error [N m s]",
+}
 CLOSED_FORM_LIMIT = 1e-9
 """Largest relative difference of a limb's mass matrix from its closed form; rounding leaves 1e-15."""
 
@@ -35,7 +45,12 @@ class MonitorNode(Component):
         self.coordinates = [*base, *model.joint_names]
         self.matrix_message = convert.MultiArrayWriter([",".join(self.coordinates)] * 2, [model.nv, model.nv])
         self.residual_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
-        self.energy_message = convert.MultiArrayWriter(["kinetic,potential,total [J]"], [3])
+        self.ledger = Ledger(model)
+        self.account: Account | None = None
+        labels = [f"{f.name} [{UNITS.get(f.name, 'J')}]" for f in fields(Account)]
+        self.energy_message = convert.MultiArrayWriter([", ".join(labels)], [len(labels)])
+        self.kp, self.kd = gains(model, v.kp, v.kd)
+        self.command_ages: deque[float] = deque(maxlen=1000)
         self.last = -np.inf
         self.figures, self.figures_q = inertia(model, self.state.q), self.state.q.copy()
         self.limbs = short_limbs(model) if v.closed_form else ()
@@ -50,6 +65,7 @@ class MonitorNode(Component):
         self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
         self.subscription(Odometry, "odom", self.on_base, SENSOR, raw=True)
         self.subscription(MultiDOFJointState, "contacts", self.on_contacts, SENSOR, raw=True)
+        self.subscription(JointState, "joint_commands", self.on_command, SENSOR, raw=True)
         self.timer(1.0 / self.values.rate, self.on_tick)
 
     def on_state(self, data: bytes) -> None:
@@ -60,7 +76,9 @@ class MonitorNode(Component):
             return self.warn(f"joint_states {s.joints.problem}")
         if s.has_effort and abs(stamp - self.last) >= 0.999 / self.values.residual_rate:
             self.last = stamp
-            residual = self.residual.update(stamp, s.q, s.qd, s.effort, self.contact_force())
+            contact = self.contact_force()
+            self.account = self.ledger.update(stamp, s.q, s.qd, s.effort, contact)
+            residual = self.residual.update(stamp, s.q, s.qd, s.effort, contact)
             if residual is not None and self.residuals.get_subscription_count():
                 self.residual_message.effort[:] = residual
                 self.residuals.publish(self.residual_message.stamped(msg.nanoseconds))
@@ -76,6 +94,12 @@ class MonitorNode(Component):
         """Keep the contact forces until a residual needs them."""
         self.contacts = data
 
+    def on_command(self, data: bytes) -> None:
+        """Note how old the state is that a command answers: both carry its stamp."""
+        stamp, newest = self.readers[JointState].read(data).stamp, self.state.joints.stamp
+        if stamp and newest is not None:
+            self.command_ages.append(max(newest - stamp, 0.0))
+
     def contact_force(self) -> convert.Array:
         """Generalised force (nv,) of the last contacts."""
         if self.contacts:
@@ -85,16 +109,16 @@ class MonitorNode(Component):
         return self.forces.generalised(self.state.q)
 
     def on_tick(self) -> None:
-        """Publish mass matrix and energies of the last state."""
+        """Publish mass matrix and ledger of the last state."""
         s, model = self.state, self.model
         if s.joints.receipt is None:
             return
         self.figures, self.figures_q = inertia(model, s.q), s.q.copy()
         self.matrix_message.data[:] = self.figures.matrix
         self.matrices.publish(self.matrix_message.msg)
-        kinetic, potential = kinetic_energy(model, s.q, s.qd), potential_energy(model, s.q)
-        self.energy_message.data[:] = kinetic, potential, kinetic + potential
-        self.energies.publish(self.energy_message.msg)
+        if self.account is not None:
+            self.energy_message.data[:] = astuple(self.account)
+            self.energies.publish(self.energy_message.msg)
 
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report inertia, consistency of the algorithms, model error and refusals."""
@@ -106,6 +130,8 @@ class MonitorNode(Component):
             "condition of the mass matrix": self.figures.condition,
             "eigenvalues": f"{self.figures.eigenvalues[0]:.4g} .. {self.figures.eigenvalues[-1]:.4g}",
             "state age [s]": s.joints.age(now),
+            **self.delays(),
+            **({} if self.account is None else {UNEXPLAINED[k]: getattr(self.account, k) for k in UNEXPLAINED}),
             **{
                 f"inertia of {name}": float(x)
                 for name, x in zip(model.joint_names, self.figures.reflected, strict=True)
@@ -127,7 +153,7 @@ class MonitorNode(Component):
         apart = max((cross_check(model, limb, self.figures_q, H) for limb in self.limbs), default=0.0)
         if self.limbs:
             values["CRBA apart from closed form, relative"] = apart
-        publishers = self.count_publishers("joint_states")
+        publishers = self.sources("joint_states")
         if s.joints.stale(now):
             return STALE, "no joint_states", values | refused
         if error > v.consistency_limit:
@@ -139,6 +165,18 @@ class MonitorNode(Component):
         if self.figures.condition > v.condition_limit:
             return WARN, "mass matrix nearly singular", values | refused
         return (WARN if refused else OK), "inputs refused" if refused else "running", values | refused
+
+    def delays(self) -> dict[str, object]:
+        """Age of commands, and how late they could come."""
+        margins = delay_margin(self.figures.reflected, self.kp, self.kd)
+        tightest = int(np.argmin(margins))
+        values: dict[str, object] = {
+            f"delay margin of {self.model.joint_names[tightest]} [s]": float(margins[tightest])
+        }
+        if self.command_ages:
+            median, high = np.quantile(self.command_ages, [0.5, 0.99])
+            values |= {"command age p50 [s]": float(median), "command age p99 [s]": float(high)}
+        return values
 
 
 def text(values: convert.Array) -> str:

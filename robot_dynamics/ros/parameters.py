@@ -206,6 +206,20 @@ class MonitorParameters(RobotParameters):
     residual_rate: float = parameter(100.0, "Highest rate of ~/residual.", "Hz", low=1, high=1000, fixed=True)
     window: float = parameter(5.0, "Span of the running statistics.", "s", low=0.5, high=60, fixed=True)
     state_timeout: float = parameter(0.5, "Age of joint_states at which the diagnostic turns stale.", "s", low=0.001)
+    kp: tuple[float, ...] = parameter(
+        (0.0,),
+        "Position gain for the delay margin, one or per joint; 0: that of the plant, from weight and leg length.",
+        "N m/rad",
+        low=0,
+        fixed=True,
+    )
+    kd: tuple[float, ...] = parameter(
+        (0.0,),
+        "Velocity gain for the delay margin, one or per joint; 0: that of the plant, from kp.",
+        "N m s/rad",
+        low=0,
+        fixed=True,
+    )
     condition_limit: float = parameter(1e6, "Condition number of the mass matrix that warns.", low=1)
     consistency_limit: float = parameter(1e-6, "Largest |tau - RNEA(ABA(tau))| that is fine.", "N m", low=0)
     closed_form: bool = parameter(
