@@ -118,17 +118,3 @@ def test_a_commander_that_falls_silent_leads_to_the_hold_and_a_new_one_recovers(
     first = np.array(us.new("joint_states")[0].position)
     assert np.abs(np.array(us.new("joint_states", 100)[-1].position) - first).max() < 0.05
     obeys(us)
-
-
-def test_a_killed_controller_can_be_started_again():
-    simulated = ("-p", "use_sim_time:=true")
-    plant = Process("plant", "-p", "update_rate:=500.0", "-p", "timestep:=0.002")
-    first = Process("controller", *simulated)
-    with running(plant, first), peer() as us:
-        us.until(lambda: us.status("plant").get("message") == "following", "obedience")
-        first.popen.kill()
-        us.until(lambda: us.status("plant").get("message") == "timed out", "the timeout")
-        again = Process("controller", *simulated)
-        with running(again):
-            us.until(lambda: us.status("plant").get("message") == "following", "obedience")
-        assert plant.end() == (0, [])

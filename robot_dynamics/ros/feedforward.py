@@ -228,6 +228,8 @@ class FeedforwardNode(Component):
             return ERROR, "emergency stop", values | refused
         if feeder.timed_out(now):
             return STALE, "no joint_states" if feeder.state.joints.stale(now) else "no odom", values | refused
+        if (publishers := self.sources("joint_states")) > 1:
+            return WARN, f"{publishers} publishers on joint_states", values | refused
         if not feeder.state.has_base:
             return WARN, "no odom: base taken as level", values | refused
         message = "enabled" if feeder.limiter.enabled else "dry run"

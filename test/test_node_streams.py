@@ -1,0 +1,171 @@
+"""Commanders and sensors that die, come late, fight or jump in time: each node goes on, and says what it saw."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from ros_nodes import BEST_EFFORT, Peer, Process, peer, running
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+
+from robot_dynamics.ros import convert
+
+pytestmark = pytest.mark.ros
+OLDER = "refused joint_states: older than the last"
+
+
+def test_a_killed_controller_can_be_started_again():
+    simulated = ("-p", "use_sim_time:=true")
+    plant = Process("plant", "-p", "update_rate:=500.0", "-p", "timestep:=0.002")
+    first = Process("controller", *simulated)
+    with running(plant, first), peer() as us:
+        us.until(lambda: us.status("plant").get("message") == "following", "obedience")
+        first.popen.kill()
+        us.until(lambda: us.status("plant").get("message") == "timed out", "the timeout")
+        again = Process("controller", *simulated)
+        with running(again):
+            us.until(lambda: us.status("plant").get("message") == "following", "obedience")
+        assert plant.end() == (0, [])
+
+
+def test_a_controller_that_comes_late_finds_the_robot_held():
+    plant = Process("plant", "-p", "update_rate:=500.0", "-p", "timestep:=0.002")
+    with running(plant), peer() as us:
+        us.until(lambda: us.status("plant").get("message") == "holding", "the hold")
+        controller = Process("controller", "-p", "use_sim_time:=true")
+        with running(controller):
+            us.until(lambda: us.status("plant").get("message") == "following", "obedience")
+            assert controller.end() == (0, [])
+        assert plant.end() == (0, [])
+
+
+def test_the_timeout_action_comes_within_the_timeout_and_a_tick():
+    period, timeout = 0.005, 0.1
+    options = (f"update_rate:={1 / period}", "timestep:=0.005", f"command_timeout:={timeout}", "timeout_action:=zero")
+    options += ("real_time_factor:=0.2",)  # so that a busy machine delivers each command in its time
+    plant = Process("plant", *(word for option in options for word in ("-p", option)))
+    with running(plant), peer() as us:
+        states = us.listen(JointState, "joint_states")
+
+        def obeyed() -> bool:
+            state = us.new("joint_states")[-1]
+            msg = JointState(name=state.name, effort=[0.5] * 12)
+            msg.header.stamp = state.header.stamp
+            us.send("joint_commands", msg)
+            obeyed.last = convert.seconds_from_stamp(msg.header.stamp)
+            return np.allclose(state.effort, 0.5)
+
+        us.until(obeyed, "the commanded effort")
+        us.until(lambda: not np.any(states[-1].effort), "the timeout")
+        times = np.array([convert.seconds_from_stamp(m.header.stamp) for m in states])
+        driven = np.array([np.any(m.effort) for m in states]) & (times > obeyed.last)
+        acted = times[driven][-1] + period  # the first state that a tick without effort led to
+        assert timeout <= acted - obeyed.last <= timeout + 2.0 * period + 1e-6
+        assert plant.end() == (0, [])
+
+
+class Sensors:
+    """A robot of our own making: its clock and its joint states, as we like them."""
+
+    def __init__(self, us: Peer):
+        self.us, self.now = us, 0.0
+        legs = ("FR", "FL", "HR", "HL")
+        self.names = [f"{leg}_{joint}" for leg in legs for joint in ("abad", "hip", "knee")]
+
+    def tick(self, step: float = 0.01, position: float = 0.1) -> None:
+        """Go on by a step, tell the time and send a state of that time."""
+        self.now += step
+        clock = Clock()
+        convert.write_stamp(clock.clock, round(1e9 * self.now))
+        self.us.send("/clock", clock)
+        self.send(position)
+        self.us.executor.spin_once(timeout_sec=0.01)
+
+    def send(self, position: float) -> None:
+        """Send a state."""
+        msg = JointState(name=self.names, position=[position] * 12, velocity=[0.0] * 12, effort=[0.0] * 12)
+        convert.write_stamp(msg.header.stamp, round(1e9 * self.now))
+        self.us.send("joint_states", msg, BEST_EFFORT)
+
+
+FEEDFORWARD = ("floating_base:=false", "mode:=gravity", "dry_run:=false", "ramp_time:=0.0", "use_sim_time:=true")
+
+
+@contextmanager
+def fed() -> Iterator[tuple[Peer, Sensors, list[JointState]]]:
+    """A feed-forward on simulated time, our sensors, and its answers, all of which must be finite."""
+    options = (word for option in FEEDFORWARD for word in ("-p", option))
+    node = Process("feedforward", *options, "-p", "output:=joint_commands")
+    with running(node), peer() as us:
+        node.await_line("ready")
+        answers = us.listen(JointState, "joint_commands")
+        sensors = Sensors(us)
+        sensors.now = 10.0
+        yield us, sensors, answers
+        assert all(np.isfinite(m.effort).all() for m in answers)
+        assert node.end() == (0, [])
+
+
+def answered(us: Peer, sensors: Sensors, answers: list[JointState], **how) -> None:
+    """Tick until a state is answered."""
+    begun = sensors.now
+
+    def done() -> bool:
+        sensors.tick(**how)
+        return bool(answers) and begun < convert.seconds_from_stamp(answers[-1].header.stamp) <= sensors.now + 1e-6
+
+    us.until(done, "an answer")
+
+
+def test_a_clock_that_jumps_back_is_named_and_work_goes_on():
+    with fed() as (us, sensors, answers):
+        answered(us, sensors, answers)
+        sensors.now = 2.0
+        answered(us, sensors, answers)
+        key = "refused joint_states: clock jumped back"
+
+        def named() -> bool:
+            sensors.tick()
+            return key in us.status("feedforward") and "enabled" in us.status("feedforward")["message"]
+
+        us.until(named, key)
+
+
+def test_a_second_publisher_of_joint_states_is_named_until_it_goes():
+    with fed() as (us, sensors, answers), peer() as other:
+        rival = Sensors(other)
+        answered(us, sensors, answers)
+
+        def named() -> bool:
+            sensors.tick()
+            rival.now = sensors.now - 0.02
+            rival.send(position=-0.5)
+            return us.status("feedforward").get("message") == "2 publishers on joint_states"
+
+        us.until(named, "the rival")
+        us.until(lambda: (sensors.tick(), rival.send(-0.5), us.status("feedforward").get(OLDER))[-1], OLDER)
+        other.node.destroy_publisher(other.publishers["joint_states"])
+
+        def alone() -> bool:
+            sensors.tick()
+            return us.status("feedforward").get("message") == "enabled"
+
+        us.until(alone, "peace")
+        answered(us, sensors, answers)
+
+
+def test_ten_states_at_once_are_answered_in_order():
+    with fed() as (us, sensors, answers):
+        answered(us, sensors, answers)
+        for _ in range(30):
+            for _ in range(10):
+                sensors.now += 0.001
+                sensors.send(0.1)
+            sensors.tick(0.001)
+        answered(us, sensors, answers)
+        stamps = [convert.seconds_from_stamp(m.header.stamp) for m in answers]
+        assert stamps == sorted(stamps)
