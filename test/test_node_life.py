@@ -1,6 +1,9 @@
 """How every node starts, says what is wrong, and ends."""
 
 import signal
+import subprocess
+import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,8 +12,10 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from ros_nodes import URDF, Process, peer, running
+from ros_nodes import PATIENCE, URDF, Process, peer, running
 from std_msgs.msg import String
+
+from robot_dynamics.ros import run
 
 pytestmark = pytest.mark.ros
 NODES = ("plant", "feedforward", "monitor", "controller")
@@ -24,6 +29,48 @@ def test_a_signal_ends_every_node_with_exit_code_0_and_without_a_word(number):
         for node in nodes:
             node.await_line("ready")
         assert [node.end(number) for node in nodes] == [(0, [])] * 4
+
+
+def signalled_at(line: int, monkeypatch) -> tuple[list[str], int]:
+    """Who noticed a signal at the so-manieth line of the code around the spin, and how many lines that has."""
+    noticed, count = [], 0
+
+    def trace(frame, event, _):
+        nonlocal count
+        if frame.f_code.co_filename == run.__file__ and event == "line":
+            count += 1
+            if count == line:
+                signal.raise_signal(signal.SIGINT)
+        return trace
+
+    monkeypatch.setattr(run, "_end_anyway", lambda: None)
+    node, executor = SimpleNamespace(end=None), SimpleNamespace(create_task=lambda _: noticed.append("in order"))
+    before = signal.signal(signal.SIGINT, lambda *_: noticed.append("at once"))
+    tracer = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        with run._ending_in_order(node, executor):
+            pass
+    finally:
+        sys.settrace(tracer)
+        signal.signal(signal.SIGINT, before)
+    return noticed, count
+
+
+def test_no_signal_falls_between_the_handlers(monkeypatch):
+    lines = signalled_at(0, monkeypatch)[1]
+    assert lines > 10
+    for line in range(1, lines + 1):
+        assert signalled_at(line, monkeypatch)[0], f"lost at line {line} of {lines}"
+
+
+def test_a_signal_ends_a_start_that_holds_a_lock_of_rclpy():
+    code = (
+        "import os, signal; from rclpy import context; from robot_dynamics.ros import run; import rclpy\n"
+        "rclpy.init(signal_handler_options=run.SignalHandlerOptions.NO)\n"
+        "with run._ending_at_once(), context.g_logging_configure_lock: os.kill(os.getpid(), signal.SIGINT)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=PATIENCE).returncode == 0
 
 
 def test_a_node_that_waits_for_its_robot_ends_as_well():

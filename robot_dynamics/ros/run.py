@@ -66,9 +66,13 @@ def _live(node: Component) -> None:
 
 @contextlib.contextmanager
 def _ending_at_once() -> Iterator[None]:
-    """Outside of the spin nothing needs an orderly end, and an exception would surface inside the compiler."""
+    """Outside of the spin nothing needs an orderly end, and an exception would surface inside the compiler.
+
+    The shutdown takes locks that are not reentrant; the signal may have come while this thread held one of them.
+    """
 
     def end(*_: object) -> None:
+        _end_anyway()
         rclpy.try_shutdown()
         os._exit(0)
 
@@ -92,27 +96,32 @@ def _ending_in_order(node: Component, executor: Executor) -> Iterator[None]:
 
     def listen() -> None:
         if os.read(end, 1) != b"\0":
-            last = threading.Timer(LAST_RESORT, os._exit, (0,))
-            last.daemon = True
-            last.start()
+            _end_anyway()
             executor.create_task(node.end)
 
     end, start = os.pipe()
     os.set_blocking(start, False)
     listener = threading.Thread(target=listen, name="signals", daemon=True)
-    before = {number: signal.signal(number, ignore) for number in SIGNALS}
-    wakeup = signal.set_wakeup_fd(start)
+    wakeup = signal.set_wakeup_fd(start)  # before the handlers go and until they are back: no signal falls between
     listener.start()
+    before = {number: signal.signal(number, ignore) for number in SIGNALS}
     try:
         yield
     finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
         signal.set_wakeup_fd(wakeup)
         os.write(start, b"\0")
         listener.join()
-        for number, handler in before.items():
-            signal.signal(number, handler)
         os.close(end)
         os.close(start)
+
+
+def _end_anyway() -> None:
+    """Let the process end in time whatever holds it."""
+    last = threading.Timer(LAST_RESORT, os._exit, (0,))
+    last.daemon = True
+    last.start()
 
 
 def _refused(name: str, problem: object) -> int:
