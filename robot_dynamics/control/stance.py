@@ -54,17 +54,14 @@ class FootForces:
         if base_jacobian.shape != (self.feet, 3, 6) or wrench.shape != (6,) or stance.shape != (self.feet,):
             raise ShapeError(f"expected ({self.feet}, 3, 6), (6,) and ({self.feet},)")
         forces = np.zeros((self.feet, 3))
-        standing = np.flatnonzero(stance)
-        if standing.size:
-            A = base_jacobian[standing].reshape(-1, 6).T
-            forces[standing] = self._program(SCALE[:, None] * A, SCALE * wrench).reshape(-1, 3)
+        if stance.any():
+            forces[stance] = self._program(base_jacobian[stance].reshape(-1, 6) * SCALE, SCALE * wrench).reshape(-1, 3)
         self.residual = wrench - forces.ravel() @ base_jacobian.reshape(-1, 6)
         return forces
 
     def _program(self, A: Array, w: Array) -> Array:
-        feet = A.shape[1] // 3
-        H = A.T @ A + self._weights[feet]
-        x, self.flag = solve_program(H, -A.T @ w, self._rows[feet], self._upper[feet])
+        feet = len(A) // 3
+        x, self.flag = solve_program(A @ A.T + self._weights[feet], -A @ w, self._rows[feet], self._upper[feet])
         return np.zeros(3 * feet) if x is None else x
 
 

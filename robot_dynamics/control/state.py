@@ -1,5 +1,6 @@
 """The robot's state as it comes in by messages: joints by name, base and stance beside it, ages noticed."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +11,10 @@ from ..model import Model
 from .guard import InputGuard, finite
 
 Array = NDArray[np.float64]
+
+
+GOOD, BAD = np.zeros(1), np.full(1, np.nan)
+"""What the guard of the base is shown of a pose and twist."""
 
 
 class MeasuredState:
@@ -38,7 +43,7 @@ class MeasuredState:
 
         Velocities that are missing or NaN (a driver without that interface) count as 0.
         """
-        self.has_effort = len(effort) > 0 and not np.isnan(effort).any()
+        self.has_effort = len(effort) > 0 and (finite(effort) or not np.isnan(effort).any())
         qd, effort = (x if finite(x) else np.where(np.isnan(x), 0.0, x) for x in (qd, effort))
         where = self.joints.accept_named(names, (q, qd, effort), stamp, now)
         if where is None or not len(q):
@@ -51,10 +56,9 @@ class MeasuredState:
 
     def set_base(self, pose: Array, twist: Array, stamp: float, now: float) -> bool:
         """Take the base pose (7,) and twist (6,) in base axes. Returns whether they were used."""
-        values = np.concatenate([pose, twist])
-        size = np.linalg.norm(pose[3:7])
-        good = bool(np.isfinite(values).all()) and 0.5 < size < 2.0
-        where = self.base.accept_named(("base",), (np.array([0.0 if good else np.nan]),), stamp, now)
+        size = math.sqrt(pose[3:7] @ pose[3:7])
+        good = finite(pose) and finite(twist) and 0.5 < size < 2.0
+        where = self.base.accept_named(("base",), (GOOD if good else BAD,), stamp, now)
         if where is None or not self.model.floating_base:
             return False
         self.q[:7], self.qd[:6] = pose, twist
