@@ -202,12 +202,13 @@ class FeedforwardNode(Component):
         return response
 
     def changed(self) -> None:
-        """Use new limits and timeouts; a new mode needs new parts."""
+        """Use new limits, thresholds and timeouts."""
         v, feeder = self.values, self.feeder
         enabled, gain, stopped = feeder.limiter.enabled, feeder.limiter.gain, feeder.limiter.stopped
         feeder.limiter = limiter(self.model, v)
         feeder.limiter.enabled, feeder.limiter.gain, feeder.limiter.stopped = enabled, gain, stopped
-        feeder.state.joints.max_age = feeder.state.base.max_age = v.state_timeout
+        feeder.state.joints.max_age = feeder.state.base.max_age = self.references.max_age = v.state_timeout
+        feeder.stance.threshold, feeder.stance.max_age = v.contact_threshold, v.state_timeout
 
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report the limiter, ages, time inside the callback, and refusals."""

@@ -167,6 +167,7 @@ class FeedforwardParameters(RobotParameters):
         "stance",
         "gravity; bias: gravity and Coriolis; inverse_dynamics: with the reference's accelerations; "
         "stance: inverse_dynamics and the weight shared among the feet in contact.",
+        fixed=True,
     )
     dry_run: bool = parameter(True, "Publish only ~/torque until ~/enable is called.", fixed=True)
     output: Literal["commands", "joint_commands", "both"] = parameter(
@@ -187,7 +188,9 @@ class FeedforwardParameters(RobotParameters):
         0.1, "Age of joint_states (and odom) at which timeout_action runs.", "s", low=0.001
     )
     timeout_action: Literal["zero", "hold"] = parameter("zero", "What a stale state leads to.")
-    friction: float = parameter(0.5, "Coulomb friction assumed of the ground under the feet.", low=0.01, high=10)
+    friction: float = parameter(
+        0.5, "Coulomb friction assumed of the ground under the feet.", low=0.01, high=10, fixed=True
+    )
     base_frame: str = parameter("", "Expected child frame of odom; empty: the root link.", fixed=True)
     feet: tuple[str, ...] = parameter(("",), 'Foot links; [""]: found from the collision geometry.', fixed=True)
     contact_threshold: float = parameter(
