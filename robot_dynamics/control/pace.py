@@ -4,7 +4,7 @@ import time
 from collections import deque
 
 LATE = 1e-3
-"""A tick this late [s] counts as late."""
+"""A tick that comes this much more than a period [s] after the one before counts as late."""
 LOST = 0.1
 """Behind by more than this [s], the deadlines start anew."""
 
@@ -34,7 +34,7 @@ class Pace:
                 now = time.monotonic()
             if now - self._deadline > LOST:
                 self._deadline = now
-            self.late += now - self._deadline > LATE
+            self.late += bool(self._recent) and now - self._recent[-1] > self.period / self.factor + LATE
         self.ticks += 1
         self._recent.append(now)
 

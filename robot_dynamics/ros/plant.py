@@ -108,6 +108,7 @@ class PlantNode(Component):
         self.targets = wire.Reader(JointState)
         self.energy_message = convert.MultiArrayWriter([", ".join(ENERGIES) + " [J]"], [len(ENERGIES)])
         self.scene = Scene(v.odom_frame, v.friction, model.mass * float(np.linalg.norm(model.gravity)))
+        self.clock_every = max(1, round(v.update_rate / v.clock_rate)) if v.clock_rate else 1
         self.slow_every = max(1, round(v.update_rate / v.marker_rate))
 
     def start(self) -> None:
@@ -230,7 +231,8 @@ class PlantNode(Component):
     def publish(self) -> None:
         """Publish the state to whoever listens."""
         plant, now = self.plant, round(1e9 * self.simulation.time)
-        self.clocks.publish(self.clock_message.stamped(now))
+        if self.pace.ticks % self.clock_every == 0:
+            self.clocks.publish(self.clock_message.stamped(now))
         q, qd, v = plant.q, plant.qd, self.model.v_index
         if self.joint_states.get_subscription_count():
             m = self.joint_message
