@@ -62,7 +62,7 @@ class PlantParameters(RobotParameters):
     update_rate: float = parameter(1000.0, "Rate of commands in and states out.", "Hz", low=1, high=10000, fixed=True)
     real_time_factor: float = parameter(1.0, "Simulated over wall time; 0: as fast as possible.", low=0, high=100)
     clock_rate: float = parameter(
-        0.0, "Rate of /clock in simulated time; 0: every tick, as controllers need that run on it.", "Hz", low=0, fixed=True
+        0.0, "Rate of /clock in simulated time; 0: every tick, for controllers that run on it.", "Hz", low=0, fixed=True
     )
     start_paused: bool = parameter(False, "Start with a paused clock; call ~/pause to run.", fixed=True)
     contact_model: Literal["spring_damper", "impulse"] = parameter(
