@@ -38,9 +38,10 @@ def watched(model: rd.Model, height: float, seconds: float, timestep: float, swi
 
 
 def test_a_flight_is_explained_by_efforts_weight_and_damping(model):
-    coarse, fine = (watched(model, 2.0, 0.3, h, swing=2.0)[0] for h in (1e-3, 2.5e-4))
-    assert abs(fine.balance_error) < 0.01 * fine.kinetic
-    assert abs(fine.balance_error) < 0.5 * abs(coarse.balance_error)
+    """Efforts are those of the step before the state, so the balance is of first order in the period."""
+    (coarse, _), (fine, most) = (watched(model, 2.0, 0.3, h, swing=2.0) for h in (1e-3, 2.5e-4))
+    assert abs(fine.balance_error) < 0.01 * most
+    assert abs(fine.balance_error) < 0.3 * abs(coarse.balance_error)
     assert fine.momentum_error < 0.01 * model.mass * 9.81 * 0.3
     assert fine.angular_momentum_error < 1e-6
     assert fine.kinetic + fine.potential == pytest.approx(
