@@ -21,7 +21,7 @@ import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
-from rclpy.qos import QoSProfile
+from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from rclpy.task import Future
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray
@@ -74,7 +74,7 @@ class Listener:
             (JointState, "joint_states"), (Odometry, "odom"), (Imu, "imu/data"), (MultiDOFJointState, "contacts"),
             (Float64MultiArray, "plant/energy"), (MarkerArray, "plant/markers"),
         ):  # fmt: skip
-            self.node.create_subscription(kind, topic, lambda data: None, 10, raw=True)
+            self.node.create_subscription(kind, topic, lambda data: None, qos_profile_sensor_data, raw=True)
 
     def diagnosed(self, msg: DiagnosticArray) -> None:
         """Keep the last values of every node."""
@@ -92,6 +92,8 @@ def loop() -> dict[str, float]:
     plant_alone = node("robot_dynamics.ros.plant", "-p", "efforts_alone:=false")
     with plant_alone as plant, node(*FEEDFORWARD, *arguments) as feeder:
         listener = Listener()
+        while not {"plant", "feedforward"} <= set(listener.figures):
+            listener.spin(1.0)
         listener.spin(5.0)
         before, begun = listener.figures["plant"], (time.monotonic(), cpu(plant), cpu(feeder))
         listener.spin(SPAN)

@@ -28,12 +28,13 @@ def _vectors(model: Model, q: ArrayLike, qd: ArrayLike, name: str, x: ArrayLike)
     return q, qd, x
 
 
-def _wrench(model: Model, f_ext: ArrayLike | None) -> Array:
-    return NO_WRENCH if f_ext is None else checked("f_ext", f_ext, (model.nb, 6))
-
-
 def _wrench_or_none(model: Model, f_ext: ArrayLike | None) -> Array | None:
     return None if f_ext is None else checked("f_ext", f_ext, (model.nb, 6))
+
+
+def _wrench(model: Model, f_ext: ArrayLike | None) -> Array:
+    wrench = _wrench_or_none(model, f_ext)
+    return NO_WRENCH if wrench is None else wrench
 
 
 def inverse_dynamics(

@@ -205,6 +205,17 @@ def rotation_from_quaternion(quaternion: ArrayLike) -> Array:
     ])  # fmt: skip
 
 
+def quaternion_product(a: Array, b: Array) -> Array:
+    """Return the quaternion xyzw of the rotation b followed by a."""
+    (ax, ay, az, aw), (bx, by, bz, bw) = a.tolist(), b.tolist()
+    return np.array([
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    ])  # fmt: skip
+
+
 def quaternion_from_rotation(R: ArrayLike) -> Array:
     """Unit quaternion x y z w (4,) of a rotation (3, 3), w >= 0 (Shepperd: divide by the largest component)."""
     R = _checked("R", R, 3, 3)

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 from ..model import Model
 from ..plant import Measurement
-from ..spatial import quaternion_from_rotation, rotation_from_quaternion, skew
+from ..spatial import quaternion_from_rotation, quaternion_product, rotation_from_quaternion, skew
 
 Array = NDArray[np.float64]
 
@@ -43,14 +43,3 @@ class ImuMount:
             omega, force = reading.angular_velocity, reading.linear_acceleration
         force = force + self.lever @ qdd[:3] + turning @ (self.lever @ qd[:3])
         return quaternion_product(q[3:7], self.quaternion), self.R.T @ omega, self.R.T @ force
-
-
-def quaternion_product(a: Array, b: Array) -> Array:
-    """Return the quaternion xyzw of the rotation b followed by a."""
-    (ax, ay, az, aw), (bx, by, bz, bw) = a.tolist(), b.tolist()
-    return np.array([
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-        aw * bw - ax * bx - ay * by - az * bz,
-    ])  # fmt: skip
