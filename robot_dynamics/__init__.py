@@ -22,6 +22,7 @@ from .dynamics import (
     potential_energy,
 )
 from .errors import RobotDynamicsError
+from .evaluator import Evaluator
 from .kinematics import (
     Points,
     body_pose,
@@ -46,6 +47,7 @@ __all__ = [
     "Box",
     "ClosedForm",
     "ClosedFormTree",
+    "Evaluator",
     "HeightField",
     "Impulse",
     "Model",

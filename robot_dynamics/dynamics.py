@@ -7,6 +7,8 @@ efforts [N m or N]; `f_ext` (nb, 6) the wrench [n, f] of the environment on each
 origin. SI units, float64. Wrong shapes and values that are not finite raise ShapeError.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -14,27 +16,46 @@ from .checks import checked, shaped
 from .description import Array
 from .errors import SingularModelError
 from .kernels import batch, bodies, dense, limbs, tree, world
-from .kernels.finite import finite
+from .kernels.rows import WORKSPACE
 from .model import Model
 
-NO_WRENCH = np.empty((0, 6))
+Kernels = tuple[Callable[..., bool], Callable[..., bool]]
 
-
-def _vectors(model: Model, q: ArrayLike, qd: ArrayLike, name: str, x: ArrayLike) -> tuple[Array, Array, Array]:
-    """Check three vectors with one look at their numbers; a closer look at each says which of them is not finite."""
-    q, qd, x = shaped("q", q, (model.nq,)), shaped("qd", qd, (model.nv,)), shaped(name, x, (model.nv,))
-    if not finite(q, qd, x):
-        checked("q", q, (model.nq,)), checked("qd", qd, (model.nv,)), checked(name, x, (model.nv,))
-    return q, qd, x
-
-
-def _wrench_or_none(model: Model, f_ext: ArrayLike | None) -> Array | None:
-    return None if f_ext is None else checked("f_ext", f_ext, (model.nb, 6))
+NO_WRENCH = np.empty(0)
 
 
 def _wrench(model: Model, f_ext: ArrayLike | None) -> Array:
-    wrench = _wrench_or_none(model, f_ext)
-    return NO_WRENCH if wrench is None else wrench
+    """Return f_ext as (6 nb,), or empty. Raises ShapeError."""
+    return NO_WRENCH if f_ext is None else checked("f_ext", f_ext, (model.nb, 6)).ravel()
+
+
+def workspace(model: Model) -> Array:
+    """Return memory for a call of the driver for any tree."""
+    return np.empty((len(model.topology), WORKSPACE))
+
+
+def _drive(model: Model, kernels: Kernels, name: str, q: ArrayLike, qd: ArrayLike, u: ArrayLike, push: Array) -> Array:
+    """Call RNEA or ABA by the driver that fits the model; `name` is that of u.
+
+    Arrays of float64 go to the kernel as they are. It looks at them itself, and only what it refuses is looked at here.
+    """
+    out = np.empty(model.nv)
+    try:
+        if (limbed := model.limbs) is not None:
+            fine = kernels[0](limbed.levels, limbed.robot, q, qd, u, push, out)
+        else:
+            fine = kernels[1](model.topology, model.parameters, q, qd, u, push, workspace(model), out)
+    except TypeError:
+        fine = False
+    if fine:
+        return out
+    nq, nv = model.nq, model.nv
+    given = checked("q", q, (nq,)), checked("qd", qd, (nv,)), checked(name, u, (nv,))
+    return _drive(model, kernels, name, *given, push)
+
+
+RNEA = limbs.inverse_dynamics, tree.inverse_dynamics
+ABA = limbs.forward_dynamics, tree.forward_dynamics
 
 
 def inverse_dynamics(
@@ -45,24 +66,7 @@ def inverse_dynamics(
     tau = H(q) qdd + C(q, qd) + G(q) - J^T f_ext. Returns (nv,); with a floating base the first six are the wrench the
     base would need, 0 for a motion that is physically possible.
     """
-    q, qd, qdd = _vectors(model, q, qd, "qdd", qdd)
-    tau = np.empty(model.nv)
-    if (limbed := model.limbs) is not None:
-        limbs.inverse_dynamics(
-            limbed.levels,
-            limbed.count,
-            model.parameters,
-            limbed.lanes,
-            q,
-            qd,
-            qdd,
-            _wrench_or_none(model, f_ext),
-            1.0,
-            tau,
-        )
-    else:
-        tree.inverse_dynamics(model.topology, model.parameters, q, qd, qdd, _wrench(model, f_ext), 1.0, tau)
-    return tau
+    return _drive(model, RNEA, "qdd", q, qd, qdd, _wrench(model, f_ext))
 
 
 def inverse_dynamics_world(
@@ -106,23 +110,21 @@ def forward_dynamics(
     SingularModelError
         A joint has no inertia about its axis; the message names it.
     """
-    q, qd, tau = _vectors(model, q, qd, "tau", tau)
     check_regular(model)
     if model.has_mimic:
-        qdd = tau - inverse_dynamics(model, q, qd, np.zeros(model.nv), f_ext)
-        if (dof := dense.solve_spd(mass_matrix(model, q), qdd)) >= 0:
-            raise SingularModelError(
-                f"forward dynamics of '{model.name}' has no answer here: H is not positive definite at dof {dof}; "
-                "see the inertias that `model.report.nonphysical` names"
-            )
-        return qdd
-    qdd = np.empty(model.nv)
-    if (limbed := model.limbs) is not None:
-        limbs.forward_dynamics(
-            limbed.levels, limbed.count, model.parameters, limbed.lanes, q, qd, tau, _wrench_or_none(model, f_ext), qdd
+        return _forward_dynamics_of_mimics(model, q, qd, tau, f_ext)
+    return _drive(model, ABA, "tau", q, qd, tau, _wrench(model, f_ext))
+
+
+def _forward_dynamics_of_mimics(
+    model: Model, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None
+) -> Array:
+    qdd: Array = checked("tau", tau, (model.nv,)) - inverse_dynamics(model, q, qd, np.zeros(model.nv), f_ext)
+    if (dof := dense.solve_spd(mass_matrix(model, q), qdd)) >= 0:
+        raise SingularModelError(
+            f"forward dynamics of '{model.name}' has no answer here: H is not positive definite at dof {dof}; "
+            "see the inertias that `model.report.nonphysical` names"
         )
-    else:
-        tree.forward_dynamics(model.topology, model.parameters, q, qd, tau, _wrench(model, f_ext), qdd)
     return qdd
 
 
@@ -163,11 +165,13 @@ def check_regular(model: Model) -> None:
 def mass_matrix(model: Model, q: ArrayLike) -> Array:
     """Answer how forces and accelerations are tied: H(q) by CRBA (SPEC C1-C3, [RBDA] table 6.2). Returns (nv, nv)."""
     H = np.empty((model.nv, model.nv))
-    q = checked("q", q, (model.nq,))
+    q = shaped("q", q, (model.nq,))
     if (limbed := model.limbs) is not None:
-        limbs.mass_matrix(limbed.levels, limbed.count, model.parameters, limbed.lanes, q, H)
+        finite = limbs.mass_matrix(limbed.levels, limbed.robot, q, H)
     else:
-        tree.mass_matrix(model.topology, model.parameters, q, H)
+        finite = tree.mass_matrix(model.topology, model.parameters, q, workspace(model), H)
+    if not finite:
+        checked("q", q, (model.nq,))
     return H
 
 

@@ -16,8 +16,7 @@ from .errors import ModelError, UnknownNameError
 from .kernels import limbs, rows
 from .kernels.bodies import center_of_mass
 from .kernels.dense import pivots
-from .kernels.tree import mass_matrix
-from .kernels.tree import pivots as tree_pivots
+from .kernels.tree import composites, forward_dynamics, mass_matrix
 
 IntArray = NDArray[np.int64]
 
@@ -48,8 +47,8 @@ class Limbs:
     count: int
     levels: tuple[int, ...]
     """One entry per joint of a limb."""
-    lanes: Array
-    """Rows of the limbs' bodies, arranged for one SIMD lane per limb."""
+    robot: Array
+    """The whole robot, the limbs' rows arranged for one SIMD lane per limb."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -288,6 +287,11 @@ class _Packed:
             self.nq += {rows.FREE: 7, rows.FIXED: 0}.get(body.kind, 1)
             self.nv += {rows.FREE: 6, rows.FIXED: 0}.get(body.kind, 1)
 
+    def freeze(self) -> None:
+        """Make the rows read-only: they are the model's now."""
+        self.topology.setflags(write=False)
+        self.parameters.setflags(write=False)
+
     def _follow(self, i: int, joint: Joint, joints: Mapping[str, Joint]) -> None:
         name, ratio, offset = mimic_law(joint, joints)
         if name not in self.index:
@@ -368,6 +372,7 @@ def build_model(
             R_parent = walk.placed[body.joint.parent][1]
             C_parent = packed.parameters[body.parent, rows.TURN : rows.TURN + 9].reshape(3, 3)
             packed.parameters[i, rows.ROTOR : rows.ROTOR + 3] = C_parent.T @ R_parent @ momentum[body.joint.name]
+    packed.freeze()
     return _assemble(robot, walk, packed, joints, armatures, floating_base)
 
 
@@ -424,8 +429,8 @@ def _assemble(
         link_p=_frozen([p for _, _, p in placed]),
         shapes=tuple(link.shapes for link in links),
         robot=robot,
-        topology=_frozen(packed.topology, np.int64),
-        parameters=_frozen(packed.parameters),
+        topology=packed.topology,
+        parameters=packed.parameters,
         row_body=_frozen(packed.row_body, np.int64),
         limbs=_limbs(packed, floating_base),
     )
@@ -436,7 +441,7 @@ def _limbs(packed: _Packed, floating_base: bool) -> Limbs | None:
     if shape is None:
         return None
     count, depth = shape
-    return Limbs(count, tuple(range(depth)), _frozen(limbs.pack(packed.parameters, count, depth)))
+    return Limbs(count, tuple(range(depth)), limbs.pack(packed.parameters, count, depth))
 
 
 def _frozen(values: ArrayLike, kind: type = np.float64) -> NDArray:
@@ -495,7 +500,7 @@ def _singular_joints(packed: _Packed, names: Sequence[str]) -> tuple[str, ...]:
         rows_found |= _rows_without_inertia(packed, q)
         if rows_found and packed.topology[:, rows.FOLLOWS].any():
             H = np.empty((packed.nv, packed.nv))
-            mass_matrix(packed.topology, packed.parameters, q, H)
+            mass_matrix(packed.topology, packed.parameters, q, np.empty((len(packed.topology), rows.WORKSPACE)), H)
             D = H.diagonal().copy()
             pivots(H, D)
             rows_found = {i for i in rows_found if not D[packed.topology[i, rows.IV]] > 0.0}
@@ -504,19 +509,49 @@ def _singular_joints(packed: _Packed, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _rows_without_inertia(packed: _Packed, q: Array) -> set[int]:
+    """Rows whose D (A5), a free joint's smallest pivot, is nothing beside the composite inertia along their joint."""
+    topology, parameters = packed.topology, packed.parameters
+    w = np.empty((len(topology), rows.WORKSPACE))
+    composites(topology, parameters, q, w)
+    kind = topology[:, rows.KIND]
+    single = (kind == rows.REVOLUTE) | (kind == rows.PRISMATIC)
+    along = np.where(kind == rows.REVOLUTE, w[:, rows.N + 5], w[:, rows.M]) + parameters[:, rows.ARMATURE]
+    diagonal = np.where(single, along, 1.0)
     found: set[int] = set()
-    added = np.zeros(packed.nv)
-    D, diagonal = np.ones((2, len(packed.topology)))
     for _ in range(_MOST_ROUNDS):
-        tree_pivots(packed.topology, packed.parameters, q, added, D, diagonal)
+        zero = np.zeros(packed.nv)
+        forward_dynamics(topology, parameters, q, zero, zero, np.empty(0), w, np.empty(packed.nv))
+        D = np.where(single & (w[:, rows.DI] > 0.0), 1.0 / np.where(w[:, rows.DI] > 0.0, w[:, rows.DI], 1.0), 0.0)
+        D[kind == rows.FIXED] = 1.0
+        for i in np.flatnonzero(kind == rows.FREE):
+            D[i] = _least_pivot(w[i, rows.M : rows.M + 6], w[i, rows.H : rows.H + 9], w[i, rows.N : rows.N + 6])
         empty = [i for i in range(1, len(D)) if not D[i] > max(1e-10 * diagonal[i], 1e-14) and i not in found]
         if not empty:
             break
         # the last row is furthest from the root: what it lacks may have spoilt the rows before it
         blamed = [i for i in empty if not diagonal[i] > 1e-14] or [empty[-1]]
         found.update(blamed)
-        added[packed.topology[blamed, rows.IV]] = _LOCKED
+        locked = single & np.isin(topology[:, rows.IV], topology[blamed, rows.IV])
+        parameters = parameters.copy()
+        parameters[locked, rows.ARMATURE] = _LOCKED
+        parameters.setflags(write=False)
     return found
+
+
+def _least_pivot(M: Array, H: Array, N: Array) -> float:
+    """Smallest pivot of [M H; H^T N], symmetric blocks as upper triangles, relative to its diagonal entry."""
+    S = np.zeros((6, 6))
+    upper = np.triu_indices(3)
+    S[:3, :3][upper], S[3:, 3:][upper], S[:3, 3:] = M, N, H.reshape(3, 3)
+    S += np.triu(S, 1).T
+    start = S.diagonal().copy()
+    least = 1.0
+    for k in range(6):
+        if not (S[k, k] > 0.0 and start[k] > 0.0):
+            return 0.0
+        least = min(least, S[k, k] / start[k])
+        S[k + 1 :, k + 1 :] -= np.outer(S[k + 1 :, k], S[k, k + 1 :]) / S[k, k]
+    return float(least)
 
 
 _MOST_ROUNDS = 16

@@ -219,9 +219,7 @@ class Plant:
         self.points = contact_points(model) if points is None else points
         self._n = len(model.joint_names)
         self._settings = _settings(self.params)
-        self._robot = at.robot(
-            np.array(model.topology), np.array(model.parameters), model.nv, model.nb, model.has_mimic
-        )
+        self._robot = at.robot(model.topology, model.parameters, model.nv, model.nb, model.has_mimic)
         self._joints = _joints(model, self.params)
         self._ground = _ground(model, self.params, self.points)
         self._problem = at.problem(model.nv, self._n, len(self.points))

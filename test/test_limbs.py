@@ -101,10 +101,9 @@ def test_other_robots_go_to_the_tree(floating):
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="asks for machine code")
 def test_the_loop_over_limbs_is_made_of_vector_instructions(monkeypatch):
     monkeypatch.setattr(jit, "CACHE_FOLDER", None)  # code from the cache cannot be inspected
-    kernel = jit.lean(limbs.inverse_dynamics.py_func)
+    kernel = jit.brief(limbs.inverse_dynamics.py_func)
     model = limbed_model(0, 4, 3, True)
     q, qd, x, _ = random_state(model, 0)
-    lanes = model.limbs.lanes
-    kernel(model.limbs.levels, 4, model.parameters, lanes, q, qd, x, None, 1.0, np.empty(model.nv))
+    kernel(model.limbs.levels, model.limbs.robot, q, qd, x, np.empty(0), np.empty(model.nv))
     (assembly,) = kernel.inspect_asm().values()
     assert len(re.findall(r"(?:mul|add|sub|\d)pd\s.*[xyz]mm", assembly)) > 400

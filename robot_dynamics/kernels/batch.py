@@ -11,7 +11,7 @@ from .tree import aba_accelerations, aba_inward, aba_outward, clear_world, rnea_
 def inverse_dynamics(topology, parameters, Q, QD, QDD, tau):
     """RNEA of every row of Q, QD, QDD."""
     w = np.zeros((topology.shape[0], WORKSPACE))
-    none = np.empty((0, 6))
+    none = np.empty(0)
     for k in range(Q.shape[0]):
         clear_world(w)
         rnea_outward(topology, parameters, Q[k], QD[k], QDD[k], row3(parameters, 0, GRAVITY), w)
@@ -22,7 +22,7 @@ def inverse_dynamics(topology, parameters, Q, QD, QDD, tau):
 def forward_dynamics(topology, parameters, Q, QD, tau, QDD):
     """ABA of every row of Q, QD, tau. Not for models with mimic joints."""
     w = np.empty((topology.shape[0], WORKSPACE))
-    none = np.empty((0, 6))
+    none = np.empty(0)
     added = np.zeros(QD.shape[1])
     for k in range(Q.shape[0]):
         clear_world(w)

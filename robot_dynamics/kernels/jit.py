@@ -4,7 +4,8 @@
 `strict`   the same without re-association, for code whose rounding matters;
 `routine`  a loop that kernels call, and that allocates nothing: arrays are not counted, which makes calls cheaper;
 `kernel`   what Python calls or what allocates: compiled once, kept on disk, runs without the interpreter lock;
-`lean`     a kernel that allocates nothing.
+`lean`     a kernel that allocates nothing;
+`brief`    a lean kernel so short that it keeps the interpreter lock.
 
 numba serves stale code when a callee in another file changes, so the folder's name holds a hash of all kernel sources.
 """
@@ -17,13 +18,56 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numba import config, njit
+from numba.core.registry import CPUDispatcher
 
 FAST = {"reassoc", "contract", "nsz", "arcp", "afn"}
 
-inline = njit(fastmath=FAST, error_model="numpy", boundscheck=False, forceinline=True, _nrt=False)
-strict = njit(fastmath={"contract"}, error_model="numpy", boundscheck=False, forceinline=True, _nrt=False)
-routine = njit(fastmath=FAST, error_model="numpy", boundscheck=False, _nrt=False)
+INSIDE = {
+    "error_model": "numpy",
+    "boundscheck": False,
+    "_nrt": False,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+"""Of what kernels call: no array is counted, and no entry for Python is compiled."""
+
+
+class Inside(CPUDispatcher):
+    """What kernels call. From Python it runs as Python, since no entry for that is compiled."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run un-jitted."""
+        return self.py_func(*arguments)
+
+
+class Brief(CPUDispatcher):
+    """What Python calls at a high rate, with vectors that nobody has looked at yet."""
+
+    def _compile_for_args(self, *arguments: Any, **more: Any) -> Any:
+        """Compile for a new kind of arguments. Raises TypeError for anything but float64 vectors in C order."""
+        for x in arguments:
+            if isinstance(x, list) or (
+                isinstance(x, np.ndarray) and not (x.flags.c_contiguous and (x.dtype == np.float64 or x.ndim > 1))
+            ):
+                raise TypeError(f"{self.py_func.__name__} is compiled for float64 vectors in C order")
+        return super()._compile_for_args(*arguments, **more)
+
+
+def _inside(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher = njit(function, **INSIDE, **flags)
+        if not config.DISABLE_JIT:
+            dispatcher.__class__ = Inside
+        return dispatcher
+
+    return decorate
+
+
+inline = _inside(fastmath=FAST, forceinline=True)
+strict = _inside(fastmath={"contract"}, forceinline=True)
+routine = _inside(fastmath=FAST)
 
 
 def _source_hash() -> str:
@@ -64,11 +108,11 @@ CACHE_FOLDER = _cache_folder()
 def kernel(function: Callable[..., Any], **more: Any) -> Any:
     """Compile `function` for calls from Python and keep the machine code in `CACHE_FOLDER`."""
     options = {"fastmath": FAST, "error_model": "numpy", "boundscheck": False, "nogil": True} | more
-    if CACHE_FOLDER is None or config.DISABLE_JIT:
-        return njit(**options)(function)
-    kept, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER)
+    if config.DISABLE_JIT:
+        return function
+    kept, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER or "")
     try:
-        return njit(cache=True, **options)(function)
+        return njit(cache=CACHE_FOLDER is not None, **options)(function)
     finally:
         config.CACHE_DIR = kept
 
@@ -76,3 +120,11 @@ def kernel(function: Callable[..., Any], **more: Any) -> Any:
 def lean(function: Callable[..., Any]) -> Any:
     """As `kernel`, for code that allocates nothing: arrays are not counted here either."""
     return kernel(function, _nrt=False)
+
+
+def brief(function: Callable[..., Any]) -> Any:
+    """As `lean`, for code that is done before the interpreter lock would have changed hands: it is kept."""
+    dispatcher = kernel(function, _nrt=False, nogil=False)
+    if not config.DISABLE_JIT:
+        dispatcher.__class__ = Brief
+    return dispatcher

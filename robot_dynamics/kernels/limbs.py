@@ -4,13 +4,14 @@ A limb is walked by recursion on `levels`, a tuple with one entry per joint that
 compiled once per depth and a whole limb stays in registers. Each recursive function is handed itself as `walk`, because
 numba inlines a call of an argument but not one of the function being compiled.
 
-`lanes` holds the robot's rows as made by `pack`. Joints are counted from the tip: the one at hand is `len(levels) - 1`.
-`iq`, `iv`: its place in q and in qd. `limb`: its lane. `f_ext` is (nb, 6) or None.
+`robot` is the robot as made by `pack`: the rows of world and base, then those of the limbs in lanes. Joints are counted
+from the tip: the one at hand is `len(levels) - 1`. `iq`, `iv`: its place in q and in qd. `limb`: its lane.
+`f_ext` is [n, f] per body (6 nb,), link axes, or empty. Kernels return whether the input fits the robot and is finite.
 """
 
 import numpy as np
 
-from .jit import inline, lean
+from .jit import brief, inline
 from .lanes import LANES, lane, lane3, lane6, lane9, stack, to_lane, to_lane3, to_lane9
 from .link import (
     accelerate,
@@ -45,11 +46,14 @@ from .rows import (
     R0,
     REVOLUTE,
     ROTOR,
+    TURN,
+    finite,
+    nonzero,
     part3,
     part3_to,
     part4,
-    row3,
-    row6,
+    part6,
+    part9,
 )
 from .scalar import (
     ZERO3,
@@ -68,13 +72,16 @@ from .scalar import (
     sub,
     tmul,
 )
-from .tree import external
 
 DEEPEST = 8
 """Most joints of a limb: the recursion's compile time grows with them."""
 
 E, CL, CA, UL, UA, DI, U, KEPT = 0, 9, 12, 15, 18, 21, 22, 23
 """Columns of what ABA keeps of a joint on its way back, and their number."""
+
+COUNT, BASE_DOFS = 2 * PARAMETERS, 2 * PARAMETERS + 1
+HEAD = 80
+"""Behind the rows of world and base: how many limbs, 6 or 0 for the base; length of both, whole cache lines."""
 
 KEPT_SIZE = DEEPEST * KEPT * LANES
 WRENCH_SIZE = DEEPEST * 6 * LANES
@@ -99,12 +106,15 @@ def shape(topology: np.ndarray, parameters: np.ndarray, floating_base: bool) -> 
 
 
 def pack(parameters: np.ndarray, limbs: int, depth: int) -> np.ndarray:
-    """Arrange the limbs' rows, the last of `parameters`, by joint from the tip, column and lane."""
+    """Arrange the rows of world and base, then the limbs', the last of `parameters`, by joint from the tip and lane."""
+    first = len(parameters) - limbs * depth
+    head = np.zeros(HEAD)
+    head[: first * PARAMETERS] = parameters[:first].ravel()
+    head[COUNT], head[BASE_DOFS] = limbs, 6 * (first - 1)
     out = np.zeros((depth, PARAMETERS, LANES))
-    bodies = parameters[len(parameters) - limbs * depth :].reshape(limbs, depth, PARAMETERS)
-    for limb, rows in enumerate(bodies):
+    for limb, rows in enumerate(parameters[first:].reshape(limbs, depth, PARAMETERS)):
         out[:, :, limb] = rows[::-1]
-    return out.ravel()
+    return np.concatenate((head, out.ravel()))
 
 
 # ---- what the recursions share -------------------------------------------------------------------------------------
@@ -112,161 +122,175 @@ def pack(parameters: np.ndarray, limbs: int, depth: int) -> np.ndarray:
 
 @inline
 def parameter(t, column, limb):
-    """Place of a column of joint t in `lanes`."""
-    return (t * PARAMETERS + column) * LANES + limb
+    """Place of a column of joint t in `robot`."""
+    return HEAD + (t * PARAMETERS + column) * LANES + limb
 
 
 @inline
-def placement(lanes, t, limb, x):
+def placement(robot, t, limb, x):
     """E, p of joint t at x."""
     c, s = sincos(x)
-    return revolute_placement(lane9(lanes, parameter(t, R0, limb)), lane3(lanes, parameter(t, P0, limb)), c, s)
+    return revolute_placement(lane9(robot, parameter(t, R0, limb)), lane3(robot, parameter(t, P0, limb)), c, s)
 
 
 @inline
-def rigid_body(lanes, t, limb):
+def rigid_body(robot, t, limb):
     """m, h, I of the body behind joint t."""
     return (
-        lane(lanes, parameter(t, MASS, limb)),
-        lane3(lanes, parameter(t, MOMENT, limb)),
-        lane6(lanes, parameter(t, INERTIA, limb)),
+        lane(robot, parameter(t, MASS, limb)),
+        lane3(robot, parameter(t, MOMENT, limb)),
+        lane6(robot, parameter(t, INERTIA, limb)),
     )
 
 
 @inline
-def spread_wrenches(levels, parameters, limbs, f_ext, out):
-    """Wrenches of the environment on the limbs' bodies, force before moment, row axes, for `less_wrench`."""
-    if f_ext is None:
-        return
-    depth = len(levels)
-    first = parameters.shape[0] - limbs * depth
-    for limb in range(limbs):
-        for j in range(depth):
-            i = first + limb * depth + j
-            f, n = external(parameters, f_ext, i, i)
-            o = (depth - 1 - j) * 6 * LANES + limb
-            to_lane3(out, o, f)
-            to_lane3(out, o + 3 * LANES, n)
+def dimensions(levels, robot):
+    """Number of limbs, nq, nv, and the first place of the limbs in q and in qd."""
+    limbs = int(robot[COUNT])
+    base = int(robot[BASE_DOFS])
+    joints = limbs * len(levels)
+    iq = base + 1 if base > 0 else 0
+    return limbs, iq + joints, base + joints, iq, base
 
 
 @inline
-def less_wrench(f, n, f_ext, wrench, t, limb):
+def spread_wrenches(levels, robot, limbs, f_ext, out):
+    """Wrenches of the environment on the limbs' bodies, force before moment, row axes, for `less_wrench`."""
+    depth = len(levels)
+    pushed = nonzero(f_ext)
+    first = 12 if robot[BASE_DOFS] > 0.0 else 6
+    for j in range(depth):
+        t = depth - 1 - j
+        o = t * 6 * LANES
+        if not pushed:
+            for k in range(6 * LANES):
+                to_lane(out, o + k, 0.0)
+            continue
+        for limb in range(limbs):
+            turn = lane9(robot, parameter(t, TURN, limb))
+            i = first + 6 * (limb * depth + j)
+            n = (lane(f_ext, i), lane(f_ext, i + 1), lane(f_ext, i + 2))
+            f = (lane(f_ext, i + 3), lane(f_ext, i + 4), lane(f_ext, i + 5))
+            to_lane3(out, o + limb, tmul(turn, f))
+            to_lane3(out, o + 3 * LANES + limb, tmul(turn, n))
+
+
+@inline
+def less_wrench(f, n, wrench, t, limb):
     """Force of a body less the environment's."""
-    if f_ext is None:
-        return f, n
     o = t * 6 * LANES + limb
     return sub(f, lane3(wrench, o)), sub(n, lane3(wrench, o + 3 * LANES))
 
 
 @inline
-def base_motion(q, qd, floating, g):
+def base_motion(robot, q, qd):
     """Angular velocity of the base and acceleration of its origin while qdd = 0; the world accelerates at -g."""
-    if not floating:
+    g = part3(robot, GRAVITY)
+    if robot[BASE_DOFS] == 0.0:
         return ZERO3, scale(-1.0, g)
     Q = part4(q, 3)
     return part3(qd, 0), root_motion(quaternion_matrix(Q[0], Q[1], Q[2], Q[3]), part3(qd, 0), part3(qd, 3), g)
 
 
 @inline
-def base_body(parameters):
+def base_body(robot):
     """m, h, I of a free base."""
-    return parameters[1, MASS], row3(parameters, 1, MOMENT), row6(parameters, 1, INERTIA)
+    return robot[PARAMETERS + MASS], part3(robot, PARAMETERS + MOMENT), part6(robot, PARAMETERS + INERTIA)
 
 
 @inline
-def base_less_wrench(parameters, f, n, f_ext):
+def base_less_wrench(robot, f, n, f_ext):
     """Force of a free base less the environment's."""
-    if f_ext is None:
+    if f_ext.shape[0] == 0:
         return f, n
-    fx, nx = external(parameters, f_ext, 1, 1)
-    return sub(f, fx), sub(n, nx)
+    turn = part9(robot, PARAMETERS + TURN)
+    return sub(f, tmul(turn, part3(f_ext, 9))), sub(n, tmul(turn, part3(f_ext, 6)))
 
 
 @inline
-def collect(levels, limbs, x, out):
-    """Copy the joints' results from the lanes to the end of `out`."""
+def collect(levels, limbs, results, first, out):
+    """Copy the joints' results from the lanes to `out` from index `first`."""
     depth = len(levels)
-    first = out.shape[0] - limbs * depth
     for limb in range(limbs):
         for j in range(depth):
-            to_lane(out, first + limb * depth + j, lane(x, (depth - 1 - j) * LANES + limb))
+            to_lane(out, first + limb * depth + j, lane(results, (depth - 1 - j) * LANES + limb))
 
 
 # ---- inverse dynamics ----------------------------------------------------------------------------------------------
 
 
 @inline
-def rnea_limb(walk, levels, lanes, limb, iq, iv, q, qd, qdd, f_ext, wrench, w, al, A, a, tau):
+def rnea_limb(walk, levels, robot, limb, iq, iv, q, qd, qdd, wrench, w, al, A, a, tau):
     """Force of the limb ahead on its carrier, which moves with w, al, A = [al] + [w]^2 and a (R1-R5)."""
     if len(levels) == 0:
         return ZERO3, ZERO3
     t = len(levels) - 1
-    E_, p = placement(lanes, t, limb, lane(q, iq))
+    E_, p = placement(robot, t, limb, lane(q, iq))
     acceleration = lane(qdd, iv)
     wi, ai, ca = revolute_motion(E_, w, add(a, mul(A, p)), lane(qd, iv))
     ali = add(add(tmul(E_, al), ca), (0.0, 0.0, acceleration))
-    m, h, inertia = rigid_body(lanes, t, limb)
+    m, h, inertia = rigid_body(robot, t, limb)
     Ai = acceleration_matrix(wi, ali)
     f, n = body_force(m, h, inertia, wi, ali, Ai, ai)
-    f, n = less_wrench(f, n, f_ext, wrench, t, limb)
-    ft, nt = walk(walk, levels[1:], lanes, limb, iq + 1, iv + 1, q, qd, qdd, f_ext, wrench, wi, ali, Ai, ai, tau)
+    f, n = less_wrench(f, n, wrench, t, limb)
+    ft, nt = walk(walk, levels[1:], robot, limb, iq + 1, iv + 1, q, qd, qdd, wrench, wi, ali, Ai, ai, tau)
     f = add(f, ft)
     n = add(n, nt)
-    to_lane(tau, t * LANES + limb, n[2] + lane(lanes, parameter(t, ARMATURE, limb)) * acceleration)
+    to_lane(tau, t * LANES + limb, n[2] + lane(robot, parameter(t, ARMATURE, limb)) * acceleration)
     return force_to_parent(E_, p, f, n)
 
 
-@lean
-def inverse_dynamics(levels, limbs, parameters, lanes, q, qd, qdd, f_ext, gravity, tau):
-    """RNEA: tau of q, qd, qdd with gravity times `gravity` (0 or 1)."""
-    joints = len(levels) * limbs
-    nq = q.shape[0] - joints
-    nv = tau.shape[0] - joints
+@brief
+def inverse_dynamics(levels, robot, q, qd, qdd, f_ext, tau):
+    """RNEA: tau of q, qd, qdd."""
+    limbs, nq, nv, iq, iv = dimensions(levels, robot)
+    if q.shape[0] != nq or qd.shape[0] != nv or qdd.shape[0] != nv:
+        return False
     wrench = stack(WRENCH_SIZE)
-    spread_wrenches(levels, parameters, limbs, f_ext, wrench)
+    spread_wrenches(levels, robot, limbs, f_ext, wrench)
     x = stack(JOINT_SIZE)
-    w, a = base_motion(q, qd, nv > 0, scale(gravity, row3(parameters, 0, GRAVITY)))
+    w, a = base_motion(robot, q, qd)
     al = ZERO3
-    if nv > 0:
+    if iv > 0:
         al = part3(qdd, 0)
         a = add(a, part3(qdd, 3))
     A = acceleration_matrix(w, al)
-    m, h, inertia = base_body(parameters)
+    m, h, inertia = base_body(robot)
     f, n = body_force(m, h, inertia, w, al, A, a)
     for limb in range(limbs):
-        iq = nq + limb * len(levels)
-        iv = nv + limb * len(levels)
-        fl, nl = rnea_limb(rnea_limb, levels, lanes, limb, iq, iv, q, qd, qdd, f_ext, wrench, w, al, A, a, x)
+        k = limb * len(levels)
+        fl, nl = rnea_limb(rnea_limb, levels, robot, limb, iq + k, iv + k, q, qd, qdd, wrench, w, al, A, a, x)
         f = add(f, fl)
         n = add(n, nl)
-    collect(levels, limbs, x, tau)
-    if nv > 0:
-        f, n = base_less_wrench(parameters, f, n, f_ext)
+    collect(levels, limbs, x, iv, tau)
+    if iv > 0:
+        f, n = base_less_wrench(robot, f, n, f_ext)
         part3_to(tau, 0, n)
         part3_to(tau, 3, f)
+    return finite(q) and finite(qd) and finite(qdd) and finite(f_ext)
 
 
 # ---- forward dynamics ----------------------------------------------------------------------------------------------
 
 
 @inline
-def aba_limb(walk, levels, lanes, limb, iq, iv, q, qd, tau, f_ext, wrench, w, kept):
+def aba_limb(walk, levels, robot, limb, iq, iv, q, qd, tau, wrench, w, kept):
     """Passes 1 and 2 of ABA over the limb ahead: I^a and p^a that its carrier, turning with w, feels (A3-A8)."""
     if len(levels) == 0:
         return (ZERO6, ZERO9, ZERO6), ZERO3, ZERO3
     t = len(levels) - 1
     effort = lane(tau, iv)  # read before anything is kept: a load behind a store would not join the others' vector
-    E_, p = placement(lanes, t, limb, lane(q, iq))
+    E_, p = placement(robot, t, limb, lane(q, iq))
     wi, cl, ca = revolute_motion(E_, w, cross(w, cross(w, p)), lane(qd, iv))
-    m, h, inertia = rigid_body(lanes, t, limb)
+    m, h, inertia = rigid_body(robot, t, limb)
     f, n = body_bias(h, inertia, wi)
-    f, n = less_wrench(f, n, f_ext, wrench, t, limb)
-    tip, ft, nt = walk(walk, levels[1:], lanes, limb, iq + 1, iv + 1, q, qd, tau, f_ext, wrench, wi, kept)
+    f, n = less_wrench(f, n, wrench, t, limb)
+    tip, ft, nt = walk(walk, levels[1:], robot, limb, iq + 1, iv + 1, q, qd, tau, wrench, wi, kept)
     M, H, N = add_blocks(body_blocks(m, h, inertia), tip)
     f = add(f, ft)
     n = add(n, nt)
     ul, ua, d = revolute_column(M, H, N)
-    di = 1.0 / (d + lane(lanes, parameter(t, ARMATURE, limb)))
+    di = 1.0 / (d + lane(robot, parameter(t, ARMATURE, limb)))
     u = effort - n[2]
     o = t * KEPT * LANES + limb
     to_lane9(kept, o + E * LANES, E_)
@@ -283,54 +307,54 @@ def aba_limb(walk, levels, lanes, limb, iq, iv, q, qd, tau, f_ext, wrench, w, ke
 
 
 @inline
-def accelerate_limb(walk, levels, lanes, limb, kept, a, al, qdd):
+def accelerate_limb(walk, levels, robot, limb, kept, a, al, qdd):
     """Pass 3 of ABA over the limb ahead, its carrier accelerating at a, al (A9, A10)."""
     if len(levels) == 0:
         return
     t = len(levels) - 1
     o = t * KEPT * LANES + limb
-    p = lane3(lanes, parameter(t, P0, limb))
+    p = lane3(robot, parameter(t, P0, limb))
     cl = lane3(kept, o + CL * LANES)
     a, al = accelerate(lane9(kept, o + E * LANES), p, a, al, cl, lane3(kept, o + CA * LANES))
     ul = lane3(kept, o + UL * LANES)
     ua = lane3(kept, o + UA * LANES)
     x = joint_acceleration(ul, ua, lane(kept, o + DI * LANES), lane(kept, o + U * LANES), a, al)
     to_lane(qdd, t * LANES + limb, x)
-    walk(walk, levels[1:], lanes, limb, kept, a, (al[0], al[1], al[2] + x), qdd)
+    walk(walk, levels[1:], robot, limb, kept, a, (al[0], al[1], al[2] + x), qdd)
 
 
-@lean
-def forward_dynamics(levels, limbs, parameters, lanes, q, qd, tau, f_ext, qdd):
+@brief
+def forward_dynamics(levels, robot, q, qd, tau, f_ext, qdd):
     """ABA: qdd of q, qd, tau."""
-    joints = len(levels) * limbs
-    nq = q.shape[0] - joints
-    nv = tau.shape[0] - joints
+    limbs, nq, nv, iq, iv = dimensions(levels, robot)
+    if q.shape[0] != nq or qd.shape[0] != nv or tau.shape[0] != nv:
+        return False
     wrench = stack(WRENCH_SIZE)
-    spread_wrenches(levels, parameters, limbs, f_ext, wrench)
+    spread_wrenches(levels, robot, limbs, f_ext, wrench)
     kept = stack(KEPT_SIZE)
     x = stack(JOINT_SIZE)
-    w, a = base_motion(q, qd, nv > 0, row3(parameters, 0, GRAVITY))
-    m, h, inertia = base_body(parameters)
+    w, a = base_motion(robot, q, qd)
+    m, h, inertia = base_body(robot)
     f, n = body_bias(h, inertia, w)
     blocks = body_blocks(m, h, inertia)
     for limb in range(limbs):
-        iq = nq + limb * len(levels)
-        iv = nv + limb * len(levels)
-        own, fl, nl = aba_limb(aba_limb, levels, lanes, limb, iq, iv, q, qd, tau, f_ext, wrench, w, kept)
+        k = limb * len(levels)
+        own, fl, nl = aba_limb(aba_limb, levels, robot, limb, iq + k, iv + k, q, qd, tau, wrench, w, kept)
         blocks = add_blocks(blocks, own)
         f = add(f, fl)
         n = add(n, nl)
     al = ZERO3
-    if nv > 0:
-        f, n = base_less_wrench(parameters, f, n, f_ext)
+    if iv > 0:
+        f, n = base_less_wrench(robot, f, n, f_ext)
         M, H, N = inverse_blocks(blocks[0], blocks[1], blocks[2])
         a_free, al = apply_blocks(M, H, N, sub(part3(tau, 3), f), sub(part3(tau, 0), n))
         part3_to(qdd, 0, al)
         part3_to(qdd, 3, sub(a_free, a))
         a = a_free
     for limb in range(limbs):
-        accelerate_limb(accelerate_limb, levels, lanes, limb, kept, a, al, x)
-    collect(levels, limbs, x, qdd)
+        accelerate_limb(accelerate_limb, levels, robot, limb, kept, a, al, x)
+    collect(levels, limbs, x, iv, qdd)
+    return finite(q) and finite(qd) and finite(tau) and finite(f_ext)
 
 
 # ---- joint-space inertia -------------------------------------------------------------------------------------------
@@ -348,21 +372,21 @@ def carry(walk, columns, E_, p, t, deeper, limb, entries):
 
 
 @inline
-def crba_limb(walk, levels, lanes, limb, iq, q, entries):
+def crba_limb(walk, levels, robot, limb, iq, q, entries):
     """Composite m, h, I of the limb ahead and its columns of H, nearest first, as forces on its carrier (C1-C3)."""
     if len(levels) == 0:
         return (0.0, ZERO3, ZERO6), ()
     t = len(levels) - 1
-    E_, p = placement(lanes, t, limb, lane(q, iq))
-    m, h, inertia = rigid_body(lanes, t, limb)
-    tip, columns = walk(walk, levels[1:], lanes, limb, iq + 1, q, entries)
+    E_, p = placement(robot, t, limb, lane(q, iq))
+    m, h, inertia = rigid_body(robot, t, limb)
+    tip, columns = walk(walk, levels[1:], robot, limb, iq + 1, q, entries)
     m += tip[0]
     h = add(h, tip[1])
     J = add6(inertia, tip[2])
     own = ((-h[1], h[0], 0.0), (J[2], J[4], J[5]))
     columns = carry(carry, (own, *columns), E_, p, t, t, limb, entries)
     o = (t * DEEPEST + t) * LANES + limb
-    to_lane(entries, o, lane(entries, o) + lane(lanes, parameter(t, ARMATURE, limb)))
+    to_lane(entries, o, lane(entries, o) + lane(robot, parameter(t, ARMATURE, limb)))
     h, J = composite_to_parent(E_, p, m, h, J)
     return (m, h, J), columns
 
@@ -393,25 +417,26 @@ def fill_limb(levels, limb, first, base, entries, columns, H):
             H[first + i, k] = x
 
 
-@lean
-def mass_matrix(levels, limbs, parameters, lanes, q, H_out):
+@brief
+def mass_matrix(levels, robot, q, H_out):
     """H(q) by CRBA."""
-    joints = len(levels) * limbs
-    nq = q.shape[0] - joints
-    nv = H_out.shape[0] - joints
+    limbs, nq, _, iq, iv = dimensions(levels, robot)
+    if q.shape[0] != nq:
+        return False
     entries = stack(ENTRY_SIZE)
     columns = stack(WRENCH_SIZE)
-    m, h, J = base_body(parameters)
+    m, h, J = base_body(robot)
     for limb in range(limbs):
-        (mt, ht, Jt), forces = crba_limb(crba_limb, levels, lanes, limb, nq + limb * len(levels), q, entries)
+        (mt, ht, Jt), forces = crba_limb(crba_limb, levels, robot, limb, iq + limb * len(levels), q, entries)
         keep(keep, forces, len(levels) - 1, limb, columns)
         m += mt
         h = add(h, ht)
         J = add6(J, Jt)
     H_out[:, :] = 0.0
-    if nv > 0:
+    if iv > 0:
         for k, x in enumerate(body_matrix(m, h, J)):
             for c in range(6):
                 H_out[k, c] = x[c]
     for limb in range(limbs):
-        fill_limb(levels, limb, nv + limb * len(levels), nv, entries, columns, H_out)
+        fill_limb(levels, limb, iv + limb * len(levels), iv, entries, columns, H_out)
+    return finite(q)

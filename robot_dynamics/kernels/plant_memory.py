@@ -67,7 +67,7 @@ PUSH_COLUMNS = 13
 
 
 class Robot(NamedTuple):
-    """Packed robot, its workspace, H's factor (mimic robots), wrenches on the bodies (nb, 6)."""
+    """Packed robot, its workspace, H's factor (mimic robots), wrenches on the bodies (6 nb,)."""
 
     topology: Integers
     parameters: Floats
@@ -146,7 +146,7 @@ class Settings(NamedTuple):
 def robot(topology: Integers, parameters: Floats, nv: int, bodies: int, dense: bool) -> Robot:
     """Bundle with fresh workspace; `dense` for robots with mimic joints."""
     factor = np.zeros((nv, nv)) if dense else np.zeros((0, 0))
-    return Robot(topology, parameters, np.zeros((len(topology), WORKSPACE)), factor, np.zeros((bodies, 6)))
+    return Robot(topology, parameters, np.zeros((len(topology), WORKSPACE)), factor, np.zeros(6 * bodies))
 
 
 def state(nq: int, nv: int) -> State:

@@ -47,11 +47,10 @@ from .tree import (
     along,
     clear_world,
     crba,
+    dimensions,
     rnea_inward,
     rnea_outward,
 )
-
-NO_WRENCH = np.empty((0, 6))
 
 
 @routine
@@ -200,11 +199,11 @@ def contact_inertia_inverse(topology, parameters, point_rows, point_r, q, dense,
 @kernel
 def _articulated(topology, parameters, point_rows, point_r, q, dense):
     """z and D^-1 z of the three world axes at every point, and the workspace behind them."""
-    nv = out_size(topology)
+    _, nv = dimensions(topology)
     w = np.empty((topology.shape[0], WORKSPACE))
     L = np.empty((nv, nv)) if dense else np.empty((0, 0))
     zero = np.zeros(nv)
-    free_motion_of(topology, parameters, q, zero, zero, NO_WRENCH, zero, L, w, np.empty(nv))
+    free_motion_of(topology, parameters, q, zero, zero, zero[:0], zero, L, w, np.empty(nv))
     world_poses(topology, w)
     count = point_rows.shape[0]
     z = np.empty((3 * count, nv))
@@ -215,15 +214,6 @@ def _articulated(topology, parameters, point_rows, point_r, q, dense):
             path(topology, parameters, L, w, point_rows[c], r, d, z[3 * c + k])
             over_inertia(topology, L, w, z[3 * c + k], y[3 * c + k])
     return z, y, L, w
-
-
-@inline
-def out_size(topology):
-    """Nv of the robot."""
-    n = 0
-    for i in range(1, topology.shape[0]):
-        n = max(n, topology[i, IV] + (6 if topology[i, KIND] == FREE else (0 if topology[i, KIND] == FIXED else 1)))
-    return n
 
 
 @kernel

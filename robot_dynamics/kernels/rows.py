@@ -2,7 +2,12 @@
 
 A robot is `topology` (rows, 6) int64 and `parameters` (rows, PARAMETERS) float64, one row per body in an order where
 parents come first; row 0 is the world. A workspace is (rows, WORKSPACE) float64, owned by the caller.
+Columns are numpy integers: numba compiles `row3` and its like anew for each Python integer.
 """
+
+import math
+
+import numpy as np
 
 from .jit import inline
 
@@ -14,9 +19,9 @@ PARENT, KIND, IQ, IV, BODY, FOLLOWS = range(6)
 REVOLUTE, PRISMATIC, FREE, FIXED = range(4)
 
 # columns of `parameters`
-R0, P0, MASS, MOMENT, INERTIA = 0, 9, 12, 13, 16
+R0, P0, MASS, MOMENT, INERTIA = map(np.int64, (0, 9, 12, 13, 16))
 """Placement at q = 0 in the parent row's frame; m; h = m c; I about the origin (xx, xy, xz, yy, yz, zz)."""
-RATIO, OFFSET, ARMATURE, ROTOR, TURN = 22, 23, 24, 25, 28
+RATIO, OFFSET, ARMATURE, ROTOR, TURN = map(np.int64, (22, 23, 24, 25, 28))
 """Mimic: joint coordinate = ratio q + offset; reflected rotor inertia; rotor momentum per joint rate, gear I_s b, in
 the parent row's axes; rotation of this row's axes in the axes of the body's link."""
 PARAMETERS = 37
@@ -24,17 +29,17 @@ GRAVITY = P0
 """Row 0 has no joint: its P0 columns hold the gravity vector, world axes."""
 
 # columns of a workspace row
-E, P, W, CL, CA = 0, 9, 12, 15, 18
+E, P, W, CL, CA = map(np.int64, (0, 9, 12, 15, 18))
 """Placement; angular velocity; velocity-product accelerations c (linear, angular)."""
-M, H, N, F, T = 21, 27, 36, 42, 45
+M, H, N, F, T = map(np.int64, (21, 27, 36, 42, 45))
 """Articulated (or composite: m, h, I) inertia; force and moment (bias p^A, then whatever is propagated inwards)."""
-DI, U, UL, UA = 48, 49, 50, 53
+DI, U, UL, UA = map(np.int64, (48, 49, 50, 53))
 """1/D; u; U = I^A S (linear, angular)."""
-A, AL, V = 56, 59, 62
+A, AL, V = map(np.int64, (56, 59, 62))
 """Acceleration of the origin; angular acceleration; velocity of the origin, body axes."""
-RW, XW = 65, 74
+RW, XW = map(np.int64, (65, 74))
 """Attitude and position in the world."""
-G = 77
+G = np.int64(77)
 """Inverse of a free joint's articulated inertia (6 + 9 + 6)."""
 WORKSPACE = 98
 
@@ -77,6 +82,18 @@ def part3(x, o):
 def part4(x, o):
     """Four numbers of a vector from index o."""
     return (x[o], x[o + 1], x[o + 2], x[o + 3])
+
+
+@inline
+def part6(x, o):
+    """Six numbers of a vector from index o."""
+    return (x[o], x[o + 1], x[o + 2], x[o + 3], x[o + 4], x[o + 5])
+
+
+@inline
+def part9(x, o):
+    """Nine numbers of a vector from index o."""
+    return (x[o], x[o + 1], x[o + 2], x[o + 3], x[o + 4], x[o + 5], x[o + 6], x[o + 7], x[o + 8])
 
 
 @inline
@@ -151,3 +168,21 @@ def part3_to(x, o, value):
     x[o] = value[0]
     x[o + 1] = value[1]
     x[o + 2] = value[2]
+
+
+@inline
+def nonzero(x):
+    """Whether any number is not 0."""
+    count = 0
+    for k in range(x.shape[0]):
+        count += x[k] != 0.0
+    return count > 0
+
+
+@inline
+def finite(x):
+    """Whether all numbers are finite."""
+    count = 0
+    for k in range(x.shape[0]):
+        count += not abs(x[k]) < math.inf
+    return count == 0

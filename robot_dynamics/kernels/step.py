@@ -187,8 +187,8 @@ def attack(robot, i, r, n, f):
     f = mul(turn, f)
     body = robot.topology[i, rows.BODY]
     for k in range(3):
-        robot.f_ext[body, k] += n[k]
-        robot.f_ext[body, 3 + k] += f[k]
+        robot.f_ext[6 * body + k] += n[k]
+        robot.f_ext[6 * body + 3 + k] += f[k]
 
 
 @inline
@@ -541,9 +541,8 @@ def prepare(robot, joints, ground, state, settings, command):
     slot = command.queue[state.counters[at.STEPS] % command.queue.shape[0]]
     for i in range(slot.shape[0]):
         keep(command.now[i], slot[i])
-    for i in range(robot.f_ext.shape[0]):
-        for k in range(6):
-            robot.f_ext[i, k] = 0.0
+    for k in range(robot.f_ext.shape[0]):
+        robot.f_ext[k] = 0.0
     for j in range(joints.data.shape[0]):
         joints.data[j, at.SATURATED] = 0.0
     pushed = push(robot, state.ledger, h, t, command.pushes)

@@ -2,11 +2,10 @@
 
 q, qd, qdd and tau are those of `Model` (mimic joints projected out). Routines work on a workspace `w` that the caller
 owns and leave in it what the next one needs; kernels are what Python calls.
+`f_ext` is [n, f] per body (6 nb,), link axes, or empty. Kernels return whether the input fits the robot and is finite.
 """
 
-import numpy as np
-
-from .jit import inline, kernel, routine
+from .jit import brief, inline, kernel, routine
 from .link import (
     accelerate,
     blocks_to_parent,
@@ -54,7 +53,6 @@ from .rows import (
     TURN,
     UA,
     UL,
-    WORKSPACE,
     A,
     E,
     F,
@@ -69,6 +67,7 @@ from .rows import (
     add3,
     add6,
     add9,
+    finite,
     part3,
     part3_to,
     part4,
@@ -138,9 +137,9 @@ def along(kind, f, n):
 
 @inline
 def external(parameters, f_ext, i, body):
-    """Wrench of the environment on row i in the row's axes: force, moment; `f_ext` rows are [n, f] in link axes."""
+    """Wrench of the environment on row i in the row's axes: force, moment; `f_ext` is [n, f] per body, link axes."""
     turn = row9(parameters, i, TURN)
-    return tmul(turn, part3(f_ext[body], 3)), tmul(turn, part3(f_ext[body], 0))
+    return tmul(turn, part3(f_ext, 6 * body + 3)), tmul(turn, part3(f_ext, 6 * body))
 
 
 @routine
@@ -157,6 +156,27 @@ def clear_world(w):
     """Set the sums that children add to the world's row to zero."""
     for k in range(M, DI):
         w[0, k] = 0.0
+
+
+# ---- sizes ---------------------------------------------------------------------------------------------------------
+
+
+@inline
+def dimensions(topology):
+    """nq and nv of the robot."""
+    nq = nv = 0
+    for i in range(1, topology.shape[0]):
+        kind = topology[i, KIND]
+        nq = max(nq, topology[i, IQ] + (7 if kind == FREE else (0 if kind == FIXED else 1)))
+        nv = max(nv, topology[i, IV] + (6 if kind == FREE else (0 if kind == FIXED else 1)))
+    return nq, nv
+
+
+@inline
+def fits(topology, q, qd, u):
+    """Whether three vectors have the lengths nq, nv, nv."""
+    nq, nv = dimensions(topology)
+    return q.shape[0] == nq and qd.shape[0] == nv and u.shape[0] == nv
 
 
 # ---- inverse dynamics ----------------------------------------------------------------------------------------------
@@ -228,13 +248,15 @@ def rnea_inward(topology, parameters, qd, qdd, f_ext, w, tau):
         add3(w, j, T, n)
 
 
-@kernel
-def inverse_dynamics(topology, parameters, q, qd, qdd, f_ext, gravity, tau):
-    """tau = RNEA(q, qd, qdd) with gravity times `gravity` (0 or 1); `f_ext` (nb, 6) or (0, 6)."""
-    w = np.empty((topology.shape[0], WORKSPACE))
+@brief
+def inverse_dynamics(topology, parameters, q, qd, qdd, f_ext, w, tau):
+    """RNEA: tau of q, qd, qdd."""
+    if not fits(topology, q, qd, qdd):
+        return False
     clear_world(w)
-    rnea_outward(topology, parameters, q, qd, qdd, scale(gravity, row3(parameters, 0, GRAVITY)), w)
+    rnea_outward(topology, parameters, q, qd, qdd, row3(parameters, 0, GRAVITY), w)
     rnea_inward(topology, parameters, qd, qdd, f_ext, w, tau)
+    return finite(q) and finite(qd) and finite(qdd) and finite(f_ext)
 
 
 # ---- joint-space inertia -------------------------------------------------------------------------------------------
@@ -315,12 +337,21 @@ def crba(topology, parameters, w, mass_matrix):
             walk(topology, parameters, i, f, n, iv, ratio, w, mass_matrix)
 
 
-@kernel
-def mass_matrix(topology, parameters, q, H_out):
+@brief
+def mass_matrix(topology, parameters, q, w, H_out):
     """H(q) by CRBA."""
-    w = np.empty((topology.shape[0], WORKSPACE))
+    if q.shape[0] != dimensions(topology)[0]:
+        return False
     place(topology, parameters, q, w)
     crba(topology, parameters, w, H_out)
+    return finite(q)
+
+
+@kernel
+def composites(topology, parameters, q, w):
+    """Composite inertia m, h, I of every row's subtree at q (C1) in columns M, H, N."""
+    place(topology, parameters, q, w)
+    composite(topology, parameters, w)
 
 
 # ---- forward dynamics ----------------------------------------------------------------------------------------------
@@ -454,71 +485,15 @@ def aba_accelerations(topology, g, w, qdd):
         set3(w, i, AL, al)
 
 
-@kernel
-def forward_dynamics(topology, parameters, q, qd, tau, f_ext, qdd):
-    """qdd = ABA(q, qd, tau); `f_ext` (nb, 6) or (0, 6). Not for models with mimic joints."""
-    w = np.empty((topology.shape[0], WORKSPACE))
+@brief
+def forward_dynamics(topology, parameters, q, qd, tau, f_ext, w, qdd):
+    """ABA: qdd of q, qd, tau. Not for models with mimic joints."""
+    if not fits(topology, q, qd, tau):
+        return False
     clear_world(w)
-    added = np.zeros(qd.shape[0])
+    for k in range(qd.shape[0]):
+        qdd[k] = 0.0
     aba_outward(topology, parameters, q, qd, f_ext, w)
-    aba_inward(topology, parameters, qd, tau, added, w)
+    aba_inward(topology, parameters, qd, tau, qdd, w)  # nothing joins the armature
     aba_accelerations(topology, row3(parameters, 0, GRAVITY), w, qdd)
-
-
-@kernel
-def pivots(topology, parameters, q, added, D, diagonal):
-    """D_i (A5) and the composite inertia along the joint of every one-dof row; 0 / 0 for a free row without inertia.
-
-    A free row gives the smallest pivot of its articulated inertia and 1. A row without inertia counts as locked.
-    """
-    n = added.shape[0]
-    w = np.empty((topology.shape[0], WORKSPACE))
-    clear_world(w)
-    S = np.empty((6, 6))
-    zero = np.zeros(n)
-    aba_outward(topology, parameters, q, zero, np.empty((0, 6)), w)
-    aba_inward(topology, parameters, zero, zero, added, w)
-    for i in range(1, topology.shape[0]):
-        diagonal[i] = 1.0
-        if topology[i, KIND] == FREE:
-            D[i] = least_pivot(row6(w, i, M), row9(w, i, H), row6(w, i, N), S)
-        elif topology[i, KIND] == FIXED:
-            D[i] = 1.0
-        else:
-            D[i] = 1.0 / w[i, DI] if w[i, DI] > 0.0 else 0.0
-    composite(topology, parameters, w)
-    for i in range(1, topology.shape[0]):
-        if topology[i, KIND] == REVOLUTE:
-            diagonal[i] = w[i, N + 5] + parameters[i, ARMATURE]
-        elif topology[i, KIND] != FREE and topology[i, KIND] != FIXED:
-            diagonal[i] = w[i, M] + parameters[i, ARMATURE]
-
-
-@routine
-def least_pivot(M_, H_, N_, S):
-    """Smallest pivot of [M H; H^T N] relative to its diagonal; S (6, 6) is overwritten."""
-    for r, (m, h, n) in enumerate(
-        (
-            ((M_[0], M_[1], M_[2]), (H_[0], H_[1], H_[2]), (N_[0], N_[1], N_[2])),
-            ((M_[1], M_[3], M_[4]), (H_[3], H_[4], H_[5]), (N_[1], N_[3], N_[4])),
-            ((M_[2], M_[4], M_[5]), (H_[6], H_[7], H_[8]), (N_[2], N_[4], N_[5])),
-        )
-    ):
-        for c in range(3):
-            S[r, c] = m[c]
-            S[r, 3 + c] = h[c]
-            S[3 + c, r] = h[c]
-            S[3 + r, 3 + c] = n[c]
-    least = 1.0
-    for k in range(6):
-        start = S[k, k]
-        for j in range(k):
-            S[k, k] -= S[k, j] * S[k, j] * S[j, j]
-        if S[k, k] <= 0.0 or start <= 0.0:
-            return 0.0
-        least = min(least, S[k, k] / start)
-        for i in range(k + 1, 6):
-            for j in range(k):
-                S[i, k] -= S[i, j] * S[k, j] * S[j, j]
-            S[i, k] /= S[k, k]
-    return least
+    return finite(q) and finite(qd) and finite(tau) and finite(f_ext)

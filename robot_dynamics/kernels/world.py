@@ -207,6 +207,14 @@ def body_coriolis(m, h, inertia, v, I_out, B_out):
             B_out[3 + c, k] += 0.5 * b[1][c]
 
 
+@routine
+def accumulate(A, B):
+    """B += A, 6x6 (the slice assignment itself compiles for seconds)."""
+    for r in range(6):
+        for c in range(6):
+            B[r, c] += A[r, c]
+
+
 @inline
 def times(A, m):
     """A m with A (6, 6)."""
@@ -243,8 +251,8 @@ def coriolis_matrix(topology, parameters, q, qd, C):
         j = topology[i, PARENT]
         for a in range(dofs(topology[i, KIND])):
             coriolis_column(topology, parameters, w, v, i, a, I_c[i], B_c[i], C)
-        I_c[j] += I_c[i]
-        B_c[j] += B_c[i]
+        accumulate(I_c[i], I_c[j])
+        accumulate(B_c[i], B_c[j])
 
 
 @routine

@@ -1,0 +1,84 @@
+"""The hot path: one robot, its state and results in place, calls with all their arguments bound."""
+
+from functools import partial
+from types import ModuleType
+
+import numpy as np
+
+from .checks import checked
+from .description import Array
+from .dynamics import check_regular, workspace
+from .errors import ParameterError
+from .kernels import limbs, tree
+from .kinematics import neutral
+from .model import Model
+
+
+class Evaluator:
+    """Dynamics of one robot for a caller at a high rate: write the state in place, call, read the result in place.
+
+    Nothing is allocated and nothing but finiteness is checked. All arrays are the evaluator's own and stay the same
+    objects: `evaluator.q[:] = ...`. Conventions are those of `robot_dynamics.inverse_dynamics`; not for use by two
+    threads at once.
+
+    q : (nq,) configuration, at first neutral; q[3:7] is a unit quaternion with a floating base.
+    qd : (nv,) velocity.
+    qdd : (nv,) acceleration; input of `inverse_dynamics`, output of `forward_dynamics`.
+    tau : (nv,) generalised forces; output of `inverse_dynamics`, input of `forward_dynamics`.
+    f_ext : (nb, 6) wrench [n, f] of the environment on every body, body axes; input of both.
+    H : (nv, nv) joint-space inertia; output of `mass_matrix`.
+
+    Raises
+    ------
+    ParameterError
+        The model has mimic joints, for which `forward_dynamics` needs a solve that allocates.
+    SingularModelError
+        A joint has no inertia about its axis.
+    """
+
+    __slots__ = ("H", "_aba", "_crba", "_rnea", "f_ext", "q", "qd", "qdd", "tau")
+
+    def __init__(self, model: Model) -> None:
+        """Evaluator of `model`, at rest in its neutral configuration."""
+        if model.has_mimic:
+            raise ParameterError(f"an Evaluator takes no robot with mimic joints, which '{model.name}' has")
+        check_regular(model)
+        self.q: Array = neutral(model)
+        self.qd, self.qdd, self.tau = np.zeros((3, model.nv))
+        self.f_ext = np.zeros((model.nb, 6))
+        self.H = np.zeros((model.nv, model.nv))
+        push = self.f_ext.ravel()
+        driver, robot, memory = _driver(model)
+        self._rnea = partial(driver.inverse_dynamics, *robot, self.q, self.qd, self.qdd, push, *memory, self.tau)
+        self._aba = partial(driver.forward_dynamics, *robot, self.q, self.qd, self.tau, push, *memory, self.qdd)
+        self._crba = partial(driver.mass_matrix, *robot, self.q, *memory, self.H)
+
+    def inverse_dynamics(self) -> Array:
+        """Set and return tau of q, qd, qdd, f_ext: RNEA (SPEC R1-R5). Raises ShapeError for what is not finite."""
+        if not self._rnea():
+            self._refuse("q", "qd", "qdd", "f_ext")
+        return self.tau
+
+    def forward_dynamics(self) -> Array:
+        """Set and return qdd of q, qd, tau, f_ext: ABA (SPEC A1-A11). Raises ShapeError for what is not finite."""
+        if not self._aba():
+            self._refuse("q", "qd", "tau", "f_ext")
+        return self.qdd
+
+    def mass_matrix(self) -> Array:
+        """Set and return H(q): CRBA (SPEC C1-C3). Raises ShapeError for what is not finite."""
+        if not self._crba():
+            self._refuse("q")
+        return self.H
+
+    def _refuse(self, *names: str) -> None:
+        """Say which number is not finite."""
+        for name in names:
+            checked(name, getattr(self, name), getattr(self, name).shape)
+
+
+def _driver(model: Model) -> tuple[ModuleType, tuple[object, ...], tuple[Array, ...]]:
+    """The kernels for this model, what they take before the state, and what behind it."""
+    if (limbed := model.limbs) is not None:
+        return limbs, (limbed.levels, limbed.robot), ()
+    return tree, (model.topology, model.parameters), (workspace(model),)

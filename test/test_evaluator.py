@@ -1,0 +1,52 @@
+"""The hot path gives what the plain functions give, in place, and refuses what they refuse."""
+
+import numpy as np
+import pytest
+from random_robots import random_state
+from robot_files import FILES, robot_file
+from test_limbs import close, limbed_model
+
+import robot_dynamics as rd
+from robot_dynamics.errors import ParameterError, ShapeError
+
+MODELS = {
+    "limbs": lambda: limbed_model(3, 4, 3, True),
+    "tree": lambda: rd.load_urdf(robot_file("talos_reduced"), floating_base=True),
+    "arm": lambda: limbed_model(3, 1, 5, False),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_it_gives_what_the_plain_functions_give(name):
+    model = MODELS[name]()
+    fast = rd.Evaluator(model)
+    q, qd, x, f_ext = random_state(model, 5)
+    fast.q[:], fast.qd[:], fast.qdd[:], fast.f_ext[:] = q, qd, x, f_ext
+    tau = fast.inverse_dynamics()
+    close(tau, rd.inverse_dynamics(model, q, qd, x, f_ext))
+    fast.qdd[:] = 0.0
+    assert fast.forward_dynamics() is fast.qdd
+    close(fast.qdd, rd.forward_dynamics(model, q, qd, tau, f_ext))
+    close(fast.mass_matrix(), rd.mass_matrix(model, q))
+    assert fast.inverse_dynamics() is tau
+
+
+@pytest.mark.parametrize("name", ["q", "qd", "qdd", "f_ext"])
+def test_what_is_not_finite_is_named(name):
+    fast = rd.Evaluator(limbed_model(3, 4, 3, True))
+    getattr(fast, name).flat[2] = np.nan
+    with pytest.raises(ShapeError, match=f"{name} must be finite, but {name}"):
+        fast.inverse_dynamics()
+
+
+def test_evaluators_do_not_share_memory():
+    model = limbed_model(3, 4, 3, True)
+    first, second = rd.Evaluator(model), rd.Evaluator(model)
+    first.q[0] = 1.0
+    assert second.q[0] == 0.0
+
+
+def test_mimic_joints_are_refused():
+    path = next(path for path in FILES if rd.load_urdf(path).has_mimic)
+    with pytest.raises(ParameterError, match="mimic"):
+        rd.Evaluator(rd.load_urdf(path))
