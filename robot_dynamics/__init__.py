@@ -41,6 +41,7 @@ from .kinematics import (
 )
 from .model import Model
 from .plant import Plant, PlantParams, SensorNoise
+from .rollout import Rollout, rollout_batch
 from .urdf import load_urdf
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "PlantParams",
     "Points",
     "RobotDynamicsError",
+    "Rollout",
     "Rotor",
     "SensorNoise",
     "SpringDamper",
@@ -88,5 +90,6 @@ __all__ = [
     "points",
     "potential_energy",
     "random_configuration",
+    "rollout_batch",
     "test_force_response",
 ]

@@ -24,6 +24,7 @@ from .model import Model
 ONE_DOF = ("revolute", "continuous", "prismatic")
 WORST_QUATERNION = 1e-3
 """Largest error of the norm of a quaternion that `reset` takes and normalises."""
+NO_LOG = np.empty((0, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +226,7 @@ class Plant:
         self._problem = at.problem(model.nv, self._n, len(self.points))
         self._state = at.state(model.nq, model.nv)
         self._command = at.Command(
-            now=np.zeros((5, self._n)),
+            now=np.zeros((1, 5, self._n)),
             queue=np.zeros((self.params.command_delay + 1, 5, self._n)),
             pushes=np.zeros((at.PUSHES, at.PUSH_COLUMNS)),
         )
@@ -263,7 +264,7 @@ class Plant:
     def command(self, tau: ArrayLike) -> None:
         """Apply joint efforts (n,) [N m, N] from the next step on, within the effort limits."""
         self._command.now[:] = 0.0
-        self._command.now[4] = checked("tau", tau, (self._n,))
+        self._command.now[0, 4] = checked("tau", tau, (self._n,))
 
     def track(
         self, q_des: ArrayLike, qd_des: ArrayLike, kp: ArrayLike, kd: ArrayLike, tau_ff: ArrayLike | None = None
@@ -327,7 +328,37 @@ class Plant:
         """Go on by one timestep; raises as `advance`."""
         self._run(1)
 
-    def _run(self, steps: int) -> None:
+    def follow(self, commands: ArrayLike | None, log: Array) -> None:
+        """Take a step for every row of `log`, each under its own command; `rollout_batch` does so with many plants.
+
+        commands (T, 5, n): rows [q_des, qd_des, kp, kd, tau_ff] of `track` for one step after the other, the last one
+        held; None keeps the command there is. log (steps, nq + nv + n or + 3 k) is overwritten with q, qd, tau and, if
+        it has room, the force [N] on each point, world axes. Raises as `advance`, and
+
+        Raises
+        ------
+        ShapeError
+            Arrays of another shape, values that are not finite, no command at all.
+        ParameterError
+            A negative gain.
+        """
+        given = self._command.now.copy() if commands is None else checked("commands", commands, (-1, 5, self._n))
+        if not len(given):
+            raise ShapeError("commands must hold at least one command, got none")
+        check_range("gains in commands", given[:, 2:4] if self._n else 0.0, 0.0)
+        width = self.model.nq + self.model.nv + self._n
+        widths = width, width + 3 * len(self.points)
+        if log.ndim != 2 or log.shape[1] not in widths or log.dtype != float or not log.flags.carray:
+            raise ShapeError(f"log must be float64 (steps, {' or '.join(map(str, widths))}), C order, got {log.shape}")
+        held = self._command
+        self._command = held._replace(now=given)
+        try:
+            self._run(len(log), log)
+        finally:
+            held.now[0] = given[max(min(len(log), len(given)), 1) - 1]
+            self._command = held
+
+    def _run(self, steps: int, log: Array = NO_LOG) -> None:
         if self._diverged:
             raise DivergedError(f"the plant stopped: {self._diverged}; reset it first")
         status = step.run(
@@ -339,6 +370,7 @@ class Plant:
             self._command,
             self._problem,
             steps,
+            log,
         )
         if status != step.FINE:
             self._diverged = f"{REASONS[status]} at t = {self.time:.6g} s"

@@ -106,7 +106,10 @@ class State(NamedTuple):
 
 
 class Command(NamedTuple):
-    """Joint commands [q_des, qd_des, kp, kd, effort] (5, n), those on their way (delay + 1, 5, n), pushes."""
+    """Joint commands [q_des, qd_des, kp, kd, effort] of the steps of a run (T, 5, n), the last one held; pushes.
+
+    `queue` (delay + 1, 5, n): those on their way.
+    """
 
     now: Floats
     queue: Floats

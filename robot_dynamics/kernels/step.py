@@ -534,15 +534,16 @@ def overshoots(robot, joints, ground, settings):
 
 
 @routine
-def prepare(robot, joints, ground, state, settings, command):
-    """What is known before the motion: command, pushes, explicit contacts. Returns whether f_ext counts."""
+def prepare(robot, joints, ground, state, settings, command, k):
+    """What is known before the motion of step k: command, pushes, explicit contacts. Returns whether f_ext counts."""
     h = settings.timestep
     t = (state.counters[at.STEPS] + 0.5) * h
     slot = command.queue[state.counters[at.STEPS] % command.queue.shape[0]]
+    given = command.now[min(k, command.now.shape[0] - 1)]
     for i in range(slot.shape[0]):
-        keep(command.now[i], slot[i])
-    for k in range(robot.f_ext.shape[0]):
-        robot.f_ext[k] = 0.0
+        keep(given[i], slot[i])
+    for i in range(robot.f_ext.shape[0]):
+        robot.f_ext[i] = 0.0
     for j in range(joints.data.shape[0]):
         joints.data[j, at.SATURATED] = 0.0
     pushed = push(robot, state.ledger, h, t, command.pushes)
@@ -843,15 +844,34 @@ def verdict(state, energy):
     return FINE
 
 
+@inline
+def note(joints, ground, state, row):
+    """Write q, qd, motor efforts and, if the row has room for them, the points' forces (world axes)."""
+    nq = state.q.shape[0]
+    joint = nq + state.qd.shape[0]
+    point = joint + joints.data.shape[0]
+    for k in range(nq):
+        row[k] = state.q[k]
+    for k in range(joint - nq):
+        row[nq + k] = state.qd[k]
+    for k in range(point - joint):
+        row[joint + k] = joints.data[k, at.MOTOR]
+    for c in range((row.shape[0] - point) // 3):
+        part3_to(row, point + 3 * c, row3(ground.points, c, at.FORCE_WORLD))
+
+
 @lean
-def run(robot, joints, ground, state, settings, command, problem, steps):
-    """Take `steps` steps. Returns FINE, or why it stopped: the state is then that of the last good step."""
+def run(robot, joints, ground, state, settings, command, problem, steps, log):
+    """Take `steps` steps, and note each in its row of `log` unless that is empty.
+
+    Returns FINE, or why it stopped: the state is then that of the last good step.
+    """
     observe(robot, ground, state.q, state.qd)
     weigh(robot, ground, state, settings)
     model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
-    for _ in range(steps):
+    for k in range(steps):
         remember(joints, ground, state)
-        pushed = prepare(robot, joints, ground, state, settings, command)
+        pushed = prepare(robot, joints, ground, state, settings, command, k)
         count = 0
         n = 0
         regular = True
@@ -883,4 +903,6 @@ def run(robot, joints, ground, state, settings, command, problem, steps):
         state.counters[at.ITERATIONS] = iterations
         state.counters[at.UNCONVERGED] += 1 if missed else 0
         state.ledger[at.RESIDUAL] = error
+        if log.shape[0] > 0:
+            note(joints, ground, state, log[k])
     return FINE

@@ -1,0 +1,160 @@
+"""Rollouts: many plants through the same time, on all cores, for Monte-Carlo studies, identification and planning."""
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .checks import checked
+from .contact.checks import check_range
+from .description import Array
+from .errors import DivergedError, ParameterError, ShapeError
+from .plant import Plant
+
+FIGURES = ("q_des", "qd_des", "kp", "kd", "tau")
+"""What a command holds, in the order of its rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rollout:
+    """Motion of N plants over T steps; entry t is the end of step t.
+
+    time (T,) [s] since the beginning of the rollout; q (N, T, nq), qd (N, T, nv); tau (N, T, n) applied joint efforts
+    [N m, N]; force_world (N, T, k, 3) of the ground on each point [N], or None if it was not asked for. steps (N,): how
+    many each plant took. diverged: the plants that took fewer, with the reason; their further entries repeat the last.
+    """
+
+    time: Array
+    q: Array
+    qd: Array
+    tau: Array
+    force_world: Array | None
+    steps: NDArray[np.int64]
+    diverged: Mapping[int, str]
+
+
+def rollout_batch(
+    plants: Sequence[Plant],
+    duration: float,
+    *,
+    tau: ArrayLike | None = None,
+    q_des: ArrayLike | None = None,
+    qd_des: ArrayLike | None = None,
+    kp: ArrayLike | None = None,
+    kd: ArrayLike | None = None,
+    forces: bool = False,
+    threads: int | None = None,
+) -> Rollout:
+    """Answer how N plants move in `duration` [s] from their present states, each with its own parameters and terrain.
+
+    Every plant does what it would do alone, to the last bit, on however many `threads` (default: one per core), and is
+    then in its last state. Commands are those of `Plant.command` and `Plant.track`, tau joining the feedback; each is
+    an array that broadcasts to (N, T, n): one number, (n,), a stream (T, n) for all plants, (N, 1, n) held by each, or
+    all (N, T, n). Figures left out are 0; without any figure the plants keep the commands they have.
+
+    Returns
+    -------
+    Rollout
+        q (N, T, nq), qd (N, T, nv), tau (N, T, n) and, with `forces`, force_world (N, T, k, 3). A plant that diverges
+        is named in `diverged`, keeps its last good state and does not disturb the others.
+
+    Raises
+    ------
+    ParameterError
+        No plant, one plant twice, plants of different sizes or timesteps, a negative gain, q_des without kp.
+    ShapeError
+        A command that does not broadcast, or is not finite.
+    """
+    steps = _check(plants, duration, forces)
+    check_range("threads", 1 if threads is None else threads, 1)
+    first = plants[0]
+    model, n, points = first.model, len(first.model.joint_names), len(first.points) if forces else 0
+    figures = _figures((q_des, qd_des, kp, kd, tau), (len(plants), steps, n))
+    log = np.empty((len(plants), steps, model.nq + model.nv + n + 3 * points))
+    taken = np.full(len(plants), steps)
+    diverged: dict[int, str] = {}
+
+    def follow(i: int) -> None:
+        begin = plants[i].time
+        try:
+            plants[i].follow(_commands(figures, i), log[i])
+        except DivergedError as error:
+            diverged[i] = str(error)
+            taken[i] = round((plants[i].time - begin) / first.params.timestep)
+            log[i, taken[i] :] = _last(plants[i], points)
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0)) if threads is None else threads) as pool:
+        list(pool.map(follow, range(len(plants))))
+    q, qd, efforts, force = np.split(log, np.cumsum([model.nq, model.nv, n]), axis=2)
+    return Rollout(
+        time=first.params.timestep * np.arange(1.0, steps + 1.0),
+        q=q,
+        qd=qd,
+        tau=efforts,
+        force_world=force.reshape(len(plants), steps, points, 3) if forces else None,
+        steps=taken,
+        diverged=dict(sorted(diverged.items())),
+    )
+
+
+def _check(plants: Sequence[Plant], duration: float, forces: bool) -> int:
+    """Number of steps in `duration`. Raises ParameterError if the plants cannot share arrays or time."""
+    if not plants:
+        raise ParameterError("plants must hold at least one Plant, got none")
+    if len({id(plant) for plant in plants}) < len(plants):
+        raise ParameterError("plants must be different objects, but the same Plant stands there more than once")
+    expected = _sizes(plants[0], forces)
+    for i, plant in enumerate(plants):
+        for what, size in _sizes(plant, forces).items():
+            if size != expected[what]:
+                raise ParameterError(f"plants must have one {what}, but plant {i} has {size:g}, not {expected[what]:g}")
+    h = plants[0].params.timestep
+    check_range("duration", duration, h)
+    return round(duration / h)
+
+
+def _sizes(plant: Plant, forces: bool) -> dict[str, float]:
+    """What plants must have in common."""
+    model = plant.model
+    sizes = {"timestep": plant.params.timestep, "nq": model.nq, "nv": model.nv, "joint count": len(model.joint_names)}
+    return sizes | {"count of contact points": len(plant.points)} if forces else sizes
+
+
+def _figures(given: Sequence[ArrayLike | None], shape: tuple[int, int, int]) -> list[Array] | None:
+    """The five figures of a command as views (N, T or 1, n), or None if none is given."""
+    if all(figure is None for figure in given):
+        return None
+    if (given[0] is None) != (given[2] is None):
+        raise ParameterError("q_des and kp go together, got one without the other")
+    return [_spread(name, 0.0 if x is None else x, shape) for name, x in zip(FIGURES, given, strict=True)]
+
+
+def _spread(name: str, figure: ArrayLike, shape: tuple[int, int, int]) -> Array:
+    """`figure` as (N, T, n), or (N, 1, n) if it does not change with time. Raises ShapeError, ParameterError."""
+    try:
+        x = np.atleast_1d(np.asarray(figure, dtype=float))
+        wide = np.broadcast_to(x, shape)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{name} must broadcast to (N, T, n) = {shape}: {error}") from None
+    checked(name, x, x.shape)
+    if name in ("kp", "kd") and x.size:
+        check_range(name, x, 0.0)
+    changes = x.ndim > 1 and x.shape[-2] > 1
+    return wide if changes else wide[:, :1]
+
+
+def _commands(figures: list[Array] | None, i: int) -> Array | None:
+    """Commands (T or 1, 5, n) of plant i, or None to keep those it has."""
+    if figures is None:
+        return None
+    steps = max(figure.shape[1] for figure in figures)
+    return np.stack([np.broadcast_to(figure[i], (steps, figure.shape[2])) for figure in figures], axis=1)
+
+
+def _last(plant: Plant, points: int) -> Array:
+    """State of a plant as a row of its log."""
+    forces = plant.contacts.force_world.ravel() if points else np.zeros(0)
+    return np.concatenate([plant.q, plant.qd, plant.tau, forces])
