@@ -259,7 +259,7 @@ class Plant:
             "gyro": noise.gyro_bias * self._rng.standard_normal(3),
             "accelerometer": noise.accelerometer_bias * self._rng.standard_normal(3),
         }
-        step.begin(self._robot, self._ground, self._state, self._settings)
+        step.begin(tuple(self._robot), tuple(self._ground), tuple(self._state), tuple(self._settings))
 
     def command(self, tau: ArrayLike) -> None:
         """Apply joint efforts (n,) [N m, N] from the next step on, within the effort limits."""
@@ -362,13 +362,14 @@ class Plant:
         if self._diverged:
             raise DivergedError(f"the plant stopped: {self._diverged}; reset it first")
         status = step.run(
-            self._robot,
-            self._joints,
-            self._ground,
-            self._state,
-            self._settings,
-            self._command,
-            self._problem,
+            tuple(self._robot),
+            tuple(self._joints),
+            tuple(self._ground),
+            tuple(self._state),
+            tuple(self._settings),
+            tuple(self._command),
+            self._problem[:-1],
+            tuple(self._problem.work),
             steps,
             log,
         )

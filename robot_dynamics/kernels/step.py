@@ -11,6 +11,7 @@ from .bodies import kinetic, mass_moment, momentum, point_position, point_veloci
 from .contact import (
     IMPLICIT,
     IMPULSE,
+    Scratch,
     U,
     below_target,
     eliminate,
@@ -787,7 +788,8 @@ def weigh(robot, ground, state, settings):
 
 @lean
 def begin(robot, ground, state, settings):
-    """Start the books at the state as it is."""
+    """Start the books at the state as it is; bundles as in `run`."""
+    robot, ground, state, settings = at.Robot(*robot), at.Ground(*ground), at.State(*state), at.Settings(*settings)
     observe(robot, ground, state.q, state.qd)
     state.ledger[at.INITIAL] = weigh(robot, ground, state, settings)
     for k in range(6):
@@ -861,13 +863,15 @@ def note(joints, ground, state, row):
 
 
 @lean
-def run(robot, joints, ground, state, settings, command, problem, steps, log):
-    """Take `steps` steps, and note each in its row of `log` unless that is empty.
+def run(robot, joints, ground, state, settings, command, problem, work, steps, log):
+    """Take `steps` steps from where `begin` or the last run ended, each noted in its row of `log` unless that is empty.
 
-    Returns FINE, or why it stopped: the state is then that of the last good step.
+    The bundles come as plain tuples: a named one costs numba 4 us to recognise. Returns FINE, or why it stopped: the
+    state is then that of the last good step.
     """
-    observe(robot, ground, state.q, state.qd)
-    weigh(robot, ground, state, settings)
+    robot, joints, ground = at.Robot(*robot), at.Joints(*joints), at.Ground(*ground)
+    state, settings, command = at.State(*state), at.Settings(*settings), at.Command(*command)
+    problem = at.Problem(*problem, Scratch(*work))
     model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
     for k in range(steps):
         remember(joints, ground, state)
