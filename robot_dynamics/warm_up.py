@@ -14,7 +14,8 @@ import numpy as np
 import robot_dynamics as rd
 
 from .closed_form import cross_check, short_limbs
-from .kernels import jit
+from .control.guard import EffortLimiter
+from .kernels import efforts, jit
 from .share import share_folder
 
 
@@ -83,6 +84,11 @@ def warm_up() -> Iterator[str]:
     yield "contact inertia"
     rd.contact_inertia_inverse(model, feet, q)
     rd.test_force_response(model, feet, q)
+    yield "efforts"
+    efforts.least_forces(np.zeros((1, 3, 6)), np.zeros(6), np.ones(1, dtype=bool), 1.0, 1.0, np.zeros((1, 3)))
+    limiter = EffortLimiter(1.0)
+    limiter.enable(True)
+    limiter.apply(np.zeros(1), 0.0)
     yield "closed form"
     for limb in short_limbs(model):
         cross_check(model, limb, q, rd.mass_matrix(model, q))

@@ -11,7 +11,7 @@ from robot_dynamics.control.feedforward import Feedforward
 from robot_dynamics.control.guard import EffortLimiter
 from robot_dynamics.control.limbs import configuration
 from robot_dynamics.control.reference import StreamedReference, Trajectory
-from robot_dynamics.control.stance import FootForces, solve_program
+from robot_dynamics.control.stance import SCALE, WEIGHT, FootForces, pyramid, solve_program
 from robot_dynamics.control.state import MeasuredState, StanceFlags
 from robot_dynamics.errors import ShapeError, UnknownNameError
 
@@ -90,6 +90,34 @@ def test_forces_stay_in_the_cone_when_it_is_too_narrow_for_the_wrench():
     forces = shares.solve(J, np.array([0, 0, 0, 100.0, 0, 50.0]), ALL)
     assert (np.linalg.norm(forces[:, :2], axis=1) <= 0.1 * forces[:, 2] + 1e-9).all()
     assert np.abs(shares.residual).max() > 1.0
+
+
+@pytest.mark.parametrize("friction", [0.1, 0.6])
+@pytest.mark.parametrize("name", quadrupeds.EACH)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_share_is_the_program_s_answer_inside_the_cones_and_on_them(name, friction, seed):
+    """Least squares are taken where they hold every bound; the program alone must say the same, to its tolerance."""
+    pytest.importorskip("daqp")
+    rng, (q, feet) = np.random.default_rng(seed), stance_of(name)
+    model = quadrupeds.model(name)
+    A = rd.point_jacobian(model, feet, q)[:, :, :6]
+    weight = rd.gravity_forces(model, q)[:6]
+    shares, inside = FootForces(len(feet), friction), 0
+    for _ in range(100):
+        stance = rng.random(len(feet)) < 0.7
+        wrench = weight + rng.normal(size=6) * rng.choice([0.01, 0.3]) * weight[5]
+        forces = shares.solve(A, wrench, stance)
+        n = int(stance.sum())
+        if not n:
+            continue
+        rows, scaled = pyramid(n, friction), (A[stance] * SCALE).reshape(-1, 6)
+        H = scaled @ scaled.T + WEIGHT * np.eye(3 * n)
+        expected, _ = solve_program(H, -scaled @ (SCALE * wrench), rows, np.zeros(4 * n))
+        assert expected is not None
+        assert forces[stance].ravel() == pytest.approx(expected, abs=1e-6 * weight[5])
+        assert not forces[~stance].any()
+        inside += bool((rows @ expected < -1e-6).all())
+    assert 0 < inside < 100
 
 
 def test_no_standing_foot_pushes_nothing():

@@ -30,7 +30,8 @@ class Feeder:
 
     def carry(self, model: Model) -> None:
         """Go on with the same robot under another load."""
-        self.model = self.feedforward.model = model
+        self.model = model
+        self.feedforward.carry(model)
 
     def acceleration(self, now: float) -> Array:
         """Return the desired joint accelerations (n,) at this time."""

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dynamics import bias_forces, gravity_forces, inverse_dynamics
-from ..kinematics import Points, point_jacobian
+from ..kernels.bodies import point_jacobians
+from ..kinematics import Points, point_rows
 from ..model import Model
 from .stance import FootForces
 
@@ -51,9 +52,15 @@ class Feedforward:
 
     def __init__(self, model: Model, mode: Mode, feet: Points | None = None, friction: float = 0.5):
         """Use `mode`; stance needs the feet and the friction coefficient assumed of the ground."""
-        self.model, self.mode, self.feet = model, mode, feet
+        self.mode, self.feet = mode, feet
         self.distribution = None if feet is None else FootForces(len(feet), friction)
         self._zero = np.zeros(model.nv)
+        self.carry(model)
+
+    def carry(self, model: Model) -> None:
+        """Use `model` from now on: the same robot, under another load."""
+        self.model = model
+        self._feet = None if self.feet is None else point_rows(model, self.feet)
 
     def solve(self, q: Array, qd: Array, qdd: Array, stance: NDArray[np.bool_]) -> Solution:
         """Answer which forces the motion needs.
@@ -88,8 +95,10 @@ class Feedforward:
 
     def _contact(self, q: Array, moving: Array, stance: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Sum of J^T f (nv,) and forces (feet, 3) that give the base what it needs for the motion."""
-        if self.mode != "stance" or self.feet is None or self.distribution is None:
+        if self.mode != "stance" or self._feet is None or self.distribution is None:
             return self._zero, np.zeros((0, 3))
-        J = point_jacobian(self.model, self.feet, q)
+        model = self.model
+        J = np.empty((len(stance), 3, model.nv))
+        point_jacobians(model.topology, model.parameters, *self._feet, q, J)
         forces = self.distribution.solve(J[:, :, :6], moving[:6], stance)
-        return forces.ravel() @ J.reshape(-1, self.model.nv), forces
+        return forces.ravel() @ J.reshape(-1, model.nv), forces

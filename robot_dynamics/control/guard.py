@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ParameterError, ShapeError
+from ..kernels.efforts import limit
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+NONE = np.zeros(0)
 
 LENGTH = "wrong length"
 NOT_FINITE = "not finite"
@@ -170,17 +173,18 @@ class EffortLimiter:
         upper: ArrayLike = np.inf,
         position_taper: float = 0.0,
     ):
-        """Set limits (n,), the rate [N m/s] (0: none), the ramp [s], and where efforts into a limit fade (`_taper`)."""
-        self.limit = np.atleast_1d(np.asarray(limit, dtype=float))
+        """Set limits (n,), the rate [N m/s] (0: none), the ramp [s].
+
+        Efforts into a velocity limit fade from `velocity_taper` times it on, those into a joint stop from
+        `position_taper` [rad or m] before it on (0: not at all).
+        """
+        self.limit = np.array(limit, dtype=float, ndmin=1)
         if np.isnan(self.limit).any() or (self.limit < 0).any():
             raise ParameterError(f"effort limits must be 0 or more, got {self.limit}")
         shape = self.limit.shape
-        self.velocity_limit = np.broadcast_to(np.asarray(velocity_limit, dtype=float), shape)
-        self.lower = np.broadcast_to(np.asarray(lower, dtype=float), shape)
-        self.upper = np.broadcast_to(np.asarray(upper, dtype=float), shape)
-        self.rate, self.ramp_time = rate, ramp_time
-        self._taper_speed = velocity_taper * self.velocity_limit
-        self.position_taper = position_taper
+        self._speed, self.lower, self.upper = (np.full(shape, x, dtype=float) for x in (velocity_limit, lower, upper))
+        self._taper = velocity_taper * self._speed
+        self.rate, self.ramp_time, self.position_taper = float(rate), float(ramp_time), float(position_taper)
         self.enabled, self.stopped, self.gain = False, False, 0.0
         self.clamped = 0
         self.last: Array = np.zeros(shape)
@@ -210,27 +214,21 @@ class EffortLimiter:
             self.last = np.zeros_like(tau)
             return self.last
         self.gain = min(1.0, self.gain + dt / self.ramp_time) if self.ramp_time > 0 else 1.0
-        wanted: Array = self.gain * tau
-        if qd is not None and (np.abs(qd) > self._taper_speed).any():
-            wanted = self._fade_fast(wanted, qd)
-        if q is not None and self.position_taper > 0:
-            wanted = self._fade_near(wanted, q)
-        out = np.minimum(np.maximum(wanted, -self.limit), self.limit)
-        self.clamped += bool((out != wanted).any())
-        if self.rate > 0:
-            out = np.clip(out, self.last - self.rate * dt, self.last + self.rate * dt)
-        self.last = out
-        return out
-
-    def _fade_fast(self, tau: Array, qd: Array) -> Array:
-        """Fade efforts that drive a joint towards its velocity limit: all of it there, none at the taper's start."""
-        drives = (np.abs(qd) > self._taper_speed) & (tau * qd > 0)
-        span = np.maximum(self.velocity_limit - self._taper_speed, 1e-12)
-        with np.errstate(invalid="ignore"):
-            left = np.clip((self.velocity_limit - np.abs(qd)) / span, 0.0, 1.0)
-        return np.where(drives, tau * left, tau)
-
-    def _fade_near(self, tau: Array, q: Array) -> Array:
-        """Fade efforts into a joint stop that is nearer than the taper."""
-        room = np.where(tau > 0, self.upper - q, q - self.lower)
-        return tau * np.clip(room / self.position_taper, 0.0, 1.0)
+        change = self.rate * dt if self.rate > 0 else -1.0
+        self.last, last = np.empty_like(tau), self.last
+        self.clamped += limit(
+            tau,
+            self.gain,
+            change,
+            self.limit,
+            last,
+            NONE if qd is None else qd,
+            self._taper,
+            self._speed,
+            NONE if q is None else q,
+            self.lower,
+            self.upper,
+            self.position_taper,
+            self.last,
+        )
+        return self.last

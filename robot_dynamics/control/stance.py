@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError, ShapeError
+from ..kernels.efforts import least_forces
 from .guard import finite
 
 try:
@@ -23,7 +24,8 @@ EDGES = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
 class FootForces:
     """min |A f - w|^2 + WEIGHT |f|^2 over f in the friction pyramid inside each foot's cone, f_z >= 0.
 
-    `flag` is daqp's exit flag of the last solution (positive: solved), `residual` the base wrench left over (6,).
+    Where the least squares alone lie inside, and a robot that stands well is there, they are the answer. `flag` is
+    daqp's exit flag of the last solution (positive: solved), `residual` the base wrench left over (6,).
     """
 
     def __init__(self, feet: int, friction: float):
@@ -53,9 +55,10 @@ class FootForces:
         """
         if base_jacobian.shape != (self.feet, 3, 6) or wrench.shape != (6,) or stance.shape != (self.feet,):
             raise ShapeError(f"expected ({self.feet}, 3, 6), (6,) and ({self.feet},)")
-        forces = np.zeros((self.feet, 3))
-        if stance.any():
-            forces[stance] = self._program(base_jacobian[stance].reshape(-1, 6) * SCALE, SCALE * wrench).reshape(-1, 3)
+        A, w, forces = SCALE * base_jacobian, SCALE * wrench, np.empty((self.feet, 3))
+        self.flag = 1
+        if not least_forces(A, w, stance, WEIGHT, self.friction / np.sqrt(2.0), forces):
+            forces[stance] = self._program(A[stance].reshape(-1, 6), w).reshape(-1, 3)
         self.residual = wrench - forces.ravel() @ base_jacobian.reshape(-1, 6)
         return forces
 

@@ -43,8 +43,12 @@ class MeasuredState:
 
         Velocities that are missing or NaN (a driver without that interface) count as 0.
         """
-        self.has_effort = len(effort) > 0 and (finite(effort) or not np.isnan(effort).any())
-        qd, effort = (x if finite(x) else np.where(np.isnan(x), 0.0, x) for x in (qd, effort))
+        self.has_effort = len(effort) > 0
+        if not finite(effort):
+            self.has_effort = not np.isnan(effort).any()
+            effort = np.where(np.isnan(effort), 0.0, effort)
+        if not finite(qd):
+            qd = np.where(np.isnan(qd), 0.0, qd)
         where = self.joints.accept_named(names, (q, qd, effort), stamp, now)
         if where is None or not len(q):
             return False

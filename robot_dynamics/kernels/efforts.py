@@ -1,0 +1,59 @@
+"""Wanted forces on their way to motors: shared among the feet, and limited. Calls of numpy would cost ten times it."""
+
+import numpy as np
+
+from .dense import factorize, solve
+from .jit import kernel, lean
+
+
+@kernel
+def least_forces(A, w, standing, weight, slope, f):
+    """Ground forces f (k, 3) of standing feet that minimise |A^T f - w|^2 + weight |f|^2; 0 for the others.
+
+    f = A (A^T A + weight 1)^-1 w with A (k, 3, 6). Returns whether each lies in its pyramid |f_x|, |f_y| <= slope f_z:
+    then the bounds do not matter.
+    """
+    M = np.zeros((6, 6))
+    for a in range(6):
+        M[a, a] = weight
+    for k in range(A.shape[0]):
+        if standing[k]:
+            for i in range(3):
+                for a in range(6):
+                    for b in range(a + 1):
+                        M[a, b] += A[k, i, a] * A[k, i, b]
+    x = w.copy()
+    factorize(M)
+    solve(M, x)
+    inside = True
+    for k in range(A.shape[0]):
+        for i in range(3):
+            f[k, i] = 0.0
+            if standing[k]:
+                for a in range(6):
+                    f[k, i] += A[k, i, a] * x[a]
+        inside = inside and max(abs(f[k, 0]), abs(f[k, 1])) <= slope * f[k, 2]
+    return inside
+
+
+@lean
+def limit(tau, gain, change, limits, last, qd, taper, speed, q, lower, upper, room, out):
+    """Efforts that may go out; returns whether one was clamped.
+
+    gain tau fades where it drives a joint beyond the speed `taper`, to 0 at `speed`, and where it drives one into a
+    stop nearer than `room`; it is clamped to `limits` and may change by `change`. Without q, qd, room no such fade;
+    with change < 0 no such limit.
+    """
+    clamped = False
+    for j in range(tau.shape[0]):
+        wanted = gain * tau[j]
+        if qd.shape[0] and abs(qd[j]) > taper[j] and wanted * qd[j] > 0.0:
+            wanted *= min(max((speed[j] - abs(qd[j])) / max(speed[j] - taper[j], 1e-12), 0.0), 1.0)
+        if q.shape[0] and room > 0.0:
+            left = upper[j] - q[j] if wanted > 0.0 else q[j] - lower[j]
+            wanted *= min(max(left / room, 0.0), 1.0)
+        out[j] = min(max(wanted, -limits[j]), limits[j])
+        clamped = clamped or out[j] != wanted
+        if change >= 0.0:
+            out[j] = min(max(out[j], last[j] - change), last[j] + change)
+    return clamped
