@@ -3,7 +3,7 @@
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, get_origin
 
@@ -13,9 +13,12 @@ from rclpy.clock import Clock, ClockType
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
+from rclpy.subscription import Subscription
 from rclpy.task import Future
+from rclpy.time_source import CLOCK_TOPIC
 from std_msgs.msg import String
 
 from ..control.throttle import Throttle
@@ -31,6 +34,8 @@ SENSOR = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 OWN_OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 OK, WARN, ERROR, STALE = 0, 1, 2, 3
+LISTENERS_PERIOD = 0.1
+"""Wall time between looks at who listens [s]; asking at each message would cost as much as writing it."""
 RCLError = rclpy_implementation.RCLError
 InvalidHandle = rclpy_implementation.InvalidHandle
 
@@ -50,6 +55,8 @@ class Component(LifecycleNode):
         ParameterError
             Unknown name, wrong type or value; the sentence names the parameter.
         """
+        self._taken: dict[Subscription, Callable[[], None]] = {}
+        self._read_clock: Callable[[], None] | None = None
         super().__init__(name, automatically_declare_parameters_from_overrides=True)
         self.active, self.begun = False, False
         self._built, self._text = "", ""
@@ -57,6 +64,7 @@ class Component(LifecycleNode):
         self.wake = Future()
         self.ended = False
         self._warnings = Throttle(2.0)
+        self._heard: frozenset[Publisher] = frozenset()
         self.values = self._declared()
         self.add_on_set_parameters_callback(self._changed)
         self._owned: list[tuple[Any, Callable[[Any], object]]] = []
@@ -109,6 +117,13 @@ class Component(LifecycleNode):
         made = self.create_subscription(kind, topic, heard, qos, qos_overriding_options=options, raw=raw)
         return self._own(made, self.destroy_subscription)
 
+    def latest(self, kind: type, topic: str, callback: Callable[[bytes], None], qos: QoSProfile) -> Callable[[], None]:
+        """Subscribe to what is needed now and then: calling the result gives the callback the newest message, if new.
+
+        Nothing wakes up when a message comes, and those in between are never looked at.
+        """
+        return self._on_demand(self.subscription(kind, topic, callback, qos, raw=True))
+
     def service(self, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> Any:
         """Create a service."""
         return self._own(self.create_service(kind, name, callback), self.destroy_service)
@@ -122,9 +137,20 @@ class Component(LifecycleNode):
         self._owned.append((entity, destroy))
         return entity
 
+    def nanoseconds(self) -> int:
+        """Time of the node's clock [ns]; 0 while simulated time has not begun."""
+        if self._read_clock is None:
+            return time.time_ns()
+        self._read_clock()
+        return int(self.get_clock().now().nanoseconds)
+
     def now(self) -> float:
         """Time of the node's clock [s]; 0 while simulated time has not begun."""
-        return 1e-9 * self.get_clock().now().nanoseconds
+        return 1e-9 * self.nanoseconds()
+
+    def heard(self, publisher: Publisher) -> bool:
+        """Tell whether anybody listened to a publisher of ours, at most LISTENERS_PERIOD ago."""
+        return publisher in self._heard
 
     def sources(self, topic: str) -> int:
         """How many publish a topic, remapped as our subscription to it."""
@@ -134,6 +160,39 @@ class Component(LifecycleNode):
         """Warn at most every two seconds about each kind of problem."""
         if self._warnings.passes(text, time.monotonic()):
             self.get_logger().warning(text)
+
+    # What rclpy calls.
+
+    @property
+    def subscriptions(self) -> Iterator[Subscription]:
+        """Subscriptions whose messages are to wake the executor."""
+        return (s for s in super().subscriptions if s not in self._taken)
+
+    def create_subscription(self, msg_type: type, topic: str, *args: Any, **options: Any) -> Any:
+        """Leave simulated time to `nanoseconds`: hearing each message of a fast clock costs more than our own work."""
+        made = super().create_subscription(msg_type, topic, *args, **options)
+        if topic == CLOCK_TOPIC:
+            self._read_clock = self._on_demand(made)
+        return made
+
+    def destroy_subscription(self, subscription: Subscription) -> bool:
+        """Forget it here too."""
+        if self._taken.pop(subscription, None) is self._read_clock:
+            self._read_clock = None
+        return super().destroy_subscription(subscription)
+
+    def _on_demand(self, made: Subscription) -> Callable[[], None]:
+        take, kind, raw, callback = made.handle.take_message, made.msg_type, made.raw, made.callback
+
+        def update() -> None:
+            newest = None
+            while (taken := take(kind, raw)) is not None:
+                newest = taken
+            if newest is not None:
+                callback(newest[0])
+
+        self._taken[made] = update
+        return update
 
     # Description and lifecycle.
 
@@ -238,6 +297,8 @@ class Component(LifecycleNode):
     def _activate(self) -> None:
         self.start()
         self.active = True
+        self._count_listeners()
+        self.timer(LISTENERS_PERIOD, self._count_listeners)
         self.get_logger().info("ready")
 
     def _deactivate(self) -> None:
@@ -247,6 +308,10 @@ class Component(LifecycleNode):
             for entity, destroy in self._owned:
                 destroy(entity)
             self._owned.clear()
+
+    def _count_listeners(self) -> None:
+        publishers = (p for p, _ in self._owned if isinstance(p, Publisher))
+        self._heard = frozenset(p for p in publishers if p.get_subscription_count())
 
     def _cleanup(self) -> None:
         self._built = ""
@@ -304,7 +369,7 @@ class Component(LifecycleNode):
         msg = DiagnosticArray(
             status=[convert.msg_from_status(f"{name}: {self.get_name()}", hardware, level, message, values)]
         )
-        convert.write_stamp(msg.header.stamp, self.get_clock().now().nanoseconds)
+        convert.write_stamp(msg.header.stamp, self.nanoseconds())
         self._diagnostics.publish(msg)
 
 

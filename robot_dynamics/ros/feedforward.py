@@ -1,5 +1,6 @@
 """Node `feedforward`: joint efforts from the equations of motion, for a simulated robot or for motors."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 
@@ -45,12 +46,12 @@ class FeedforwardNode(Component):
         self.payloads = Payloads(model, v.armature)
         self.estimate = wire.ContactWriter(() if legs is None else legs.names, "odom")
         self.readers = {kind: wire.Reader(kind) for kind in (JointState, Odometry, MultiDOFJointState)}
-        self.observed = 0.0
+        self.observed = self.received = 0.0
         self.references = InputGuard(model.joint_names, v.state_timeout)
         self.feeder.limiter.enable(not v.dry_run)
         self.feeder.efforts(0.0)
         self.permutation = [model.joint_index(name) for name in self.order]
-        self.efforts_message = convert.MultiArrayWriter(["joints"], [len(self.order)])
+        self.efforts_message = wire.ArrayWriter("joints", len(self.order))
         self.command_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
         self.torque_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
         self.seconds_inside = np.zeros(1000)
@@ -66,12 +67,14 @@ class FeedforwardNode(Component):
             self.commands = self.publisher(JointState, "joint_commands", LATEST)
         self.torques = {part: self.publisher(JointState, f"~/torque/{part}", LATEST) for part in PARTS}
         self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
-        self.subscription(Odometry, "odom", self.on_base, SENSOR, raw=True)
-        if self.observer is None:
-            self.subscription(MultiDOFJointState, "contacts", self.on_contacts, SENSOR, raw=True)
-        else:
+        self.beside: list[Callable[[], None]] = []
+        if self.model.floating_base:
+            self.beside.append(self.latest(Odometry, "odom", self.on_base, SENSOR))
+        if self.observer is not None:
             self.observer.reset()
             self.contacts = self.publisher(MultiDOFJointState, "contacts", RELIABLE)
+        elif self.feeder.stance.feet:
+            self.beside.append(self.latest(MultiDOFJointState, "contacts", self.on_contacts, SENSOR))
         self.subscription(JointState, "~/reference", self.on_reference, RELIABLE)
         self.subscription(JointTrajectory, "~/joint_trajectory", self.on_trajectory, RELIABLE)
         self.subscription(InertiaStamped, "~/payload", self.on_payload, RELIABLE)
@@ -80,12 +83,14 @@ class FeedforwardNode(Component):
         self.timer(0.5 * self.values.state_timeout, self.on_watch)
 
     def on_state(self, data: bytes) -> None:
-        """Answer a joint state with efforts."""
+        """Answer a joint state with efforts; base and contacts are those known by now."""
         began, msg = perf_counter(), self.readers[JointState].read(data)
-        now = self.now() or msg.stamp
-        if not self.feeder.state.set_joints(msg.names, *wire.columns_from_joint_state(msg), msg.stamp, now):
-            return self.warn(f"joint_states {self.feeder.state.joints.problem}")
-        now = msg.stamp or now
+        state, self.received = self.feeder.state, self.now() or msg.stamp
+        if not state.set_joints(msg.names, *wire.columns_from_joint_state(msg), msg.stamp, self.received):
+            return self.warn(f"joint_states {state.joints.problem}")
+        for update in self.beside:
+            update()
+        now = msg.stamp or self.received
         if self.observer is not None:
             self.observe(self.observer, now)
         self.send(self.feeder.efforts(now), msg.nanoseconds)
@@ -95,7 +100,7 @@ class FeedforwardNode(Component):
 
     def show_parts(self, nanoseconds: int) -> None:
         """Publish the parts of the wanted effort to whoever listens."""
-        wanted = {part: p for part, p in self.torques.items() if p.get_subscription_count()}
+        wanted = {part: p for part, p in self.torques.items() if self.heard(p)}
         if not wanted:
             return
         feedforward, solution = self.feeder.feedforward, self.feeder.solution
@@ -110,7 +115,7 @@ class FeedforwardNode(Component):
         force = observer.update(state.q, state.qd, state.effort, min(max(now - self.observed, 0.0), 0.1))
         self.observed = now
         self.feeder.stance.set_forces(observer.legs.names, force, now)
-        if self.contacts.get_subscription_count():
+        if self.heard(self.contacts):
             self.estimate.position[:], self.estimate.force[:] = observer.foot_positions(state.q), force
             self.contacts.publish(self.estimate.stamped(round(1e9 * now)))
 
@@ -120,15 +125,15 @@ class FeedforwardNode(Component):
             return
         if self.efforts is not None:
             self.efforts_message.data[:] = efforts[self.permutation]
-            self.efforts.publish(self.efforts_message.msg)
+            self.efforts.publish(self.efforts_message.message())
         if self.commands is not None:
             self.command_message.effort[:] = efforts
             self.commands.publish(self.command_message.stamped(nanoseconds))
 
     def on_base(self, data: bytes) -> None:
-        """Take the base state."""
+        """Take the base state, at the time of the joint state that it goes with."""
         msg = self.readers[Odometry].read(data)
-        if not self.feeder.state.set_base(*wire.base_from_odometry(msg), msg.stamp, self.now() or msg.stamp):
+        if not self.feeder.state.set_base(*wire.base_from_odometry(msg), msg.stamp, self.received or msg.stamp):
             self.warn(f"odom {self.feeder.state.base.problem}")
 
     def on_contacts(self, data: bytes) -> None:
@@ -180,7 +185,7 @@ class FeedforwardNode(Component):
         if self.answered and feeder.timed_out(self.now()):
             if self.values.timeout_action == "zero":
                 feeder.limiter.last = np.zeros(len(self.order))
-            self.send(feeder.limiter.last, self.get_clock().now().nanoseconds)
+            self.send(feeder.limiter.last, self.nanoseconds())
 
     def on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         """Ramp up, or back to zero efforts and dry."""
@@ -188,7 +193,7 @@ class FeedforwardNode(Component):
             response.success, response.message = False, "stopped: release ~/estop first"
             return response
         if not request.data:
-            self.send(np.zeros(len(self.order)), self.get_clock().now().nanoseconds)
+            self.send(np.zeros(len(self.order)), self.nanoseconds())
         self.feeder.limiter.enable(request.data)
         response.success = True
         return response
@@ -196,7 +201,7 @@ class FeedforwardNode(Component):
     def on_estop(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         """Latch the emergency stop: zero efforts at once, dry until released and enabled again."""
         if request.data:
-            self.send(np.zeros(len(self.order)), self.get_clock().now().nanoseconds)
+            self.send(np.zeros(len(self.order)), self.nanoseconds())
         self.feeder.limiter.stop(request.data)
         response.success = True
         return response

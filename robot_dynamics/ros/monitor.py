@@ -38,8 +38,9 @@ class MonitorNode(Component):
         """Make messages and statistics, and warm the dynamics up."""
         v, model = self.values, self.model
         self.state = MeasuredState(model, v.state_timeout)
-        self.forces, self.contacts = ContactForces(model), b""
+        self.forces = ContactForces(model)
         self.readers = {kind: wire.Reader(kind) for kind in (JointState, Odometry, MultiDOFJointState)}
+        self.commands = wire.Reader(JointState)
         self.residual = Residual(model, int(v.window * v.residual_rate))
         base = [f"base/{axis}" for axis in ("wx", "wy", "wz", "vx", "vy", "vz")] if model.floating_base else []
         self.coordinates = [*base, *model.joint_names]
@@ -63,8 +64,8 @@ class MonitorNode(Component):
         self.residuals = self.publisher(JointState, "~/residual", LATEST)
         self.energies = self.publisher(Float64MultiArray, "~/energy", LATEST)
         self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
-        self.subscription(Odometry, "odom", self.on_base, SENSOR, raw=True)
-        self.subscription(MultiDOFJointState, "contacts", self.on_contacts, SENSOR, raw=True)
+        self.update_base = self.latest(Odometry, "odom", self.on_base, SENSOR)
+        self.update_contacts = self.latest(MultiDOFJointState, "contacts", self.on_contacts, SENSOR)
         self.subscription(JointState, "joint_commands", self.on_command, SENSOR, raw=True)
         self.timer(1.0 / self.values.rate, self.on_tick)
 
@@ -76,7 +77,9 @@ class MonitorNode(Component):
             return self.warn(f"joint_states {s.joints.problem}")
         if s.has_effort and abs(stamp - self.last) >= 0.999 / self.values.residual_rate:
             self.last = stamp
-            contact = self.contact_force()
+            self.update_base()
+            self.update_contacts()
+            contact = self.forces.generalised(s.q)
             self.account = self.ledger.update(stamp, s.q, s.qd, s.effort, contact)
             residual = self.residual.update(stamp, s.q, s.qd, s.effort, contact)
             if residual is not None and self.residuals.get_subscription_count():
@@ -91,28 +94,23 @@ class MonitorNode(Component):
             self.warn(f"odom {self.state.base.problem}")
 
     def on_contacts(self, data: bytes) -> None:
-        """Keep the contact forces until a residual needs them."""
-        self.contacts = data
+        """Take the contact forces."""
+        msg = self.readers[MultiDOFJointState].read(data)
+        position, _, force = wire.points_from_contacts(msg)
+        self.forces.set_forces(msg.names, position, force)
 
     def on_command(self, data: bytes) -> None:
         """Note how old the state is that a command answers: both carry its stamp."""
-        stamp, newest = self.readers[JointState].read(data).stamp, self.state.joints.stamp
+        stamp, newest = self.commands.read(data).stamp, self.state.joints.stamp
         if stamp and newest is not None:
             self.command_ages.append(max(newest - stamp, 0.0))
-
-    def contact_force(self) -> convert.Array:
-        """Generalised force (nv,) of the last contacts."""
-        if self.contacts:
-            msg = self.readers[MultiDOFJointState].read(self.contacts)
-            position, _, force = wire.points_from_contacts(msg)
-            self.forces.set_forces(msg.names, position, force)
-        return self.forces.generalised(self.state.q)
 
     def on_tick(self) -> None:
         """Publish mass matrix and ledger of the last state."""
         s, model = self.state, self.model
         if s.joints.receipt is None:
             return
+        self.update_base()
         self.figures, self.figures_q = inertia(model, s.q), s.q.copy()
         self.matrix_message.data[:] = self.figures.matrix
         self.matrices.publish(self.matrix_message.msg)
