@@ -21,18 +21,26 @@ import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
+from numpy.typing import NDArray
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
+from rclpy.subscription import Subscription
 from rclpy.task import Future
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool
 from visualization_msgs.msg import MarkerArray
 
+from robot_dynamics.ros import wire
 from robot_dynamics.ros.run import FastExecutor
 
 URDF = Path(__file__).parents[1] / "urdf" / "mini_cheetah.urdf"
 JOINTS = 12
+Times = NDArray[np.int64]
+LEGS = ("FR", "FL", "HR", "HL")
 SPAN, PAIRS, BRIEF = 60.0, 6, 5.0
 """Seconds of the loop; pairs of feed-forward and echo, and seconds of each."""
+WARM, CYCLE = 1000, 100
+"""States of a pair that do not count; different states in a row."""
 FEEDFORWARD = (
     "robot_dynamics.ros.feedforward", "-p", "mode:=gravity", "-p", "dry_run:=false", "-p", "ramp_time:=0.0",
 )  # fmt: skip
@@ -69,6 +77,7 @@ class Listener:
         self.executor = FastExecutor()
         self.executor.add_node(self.node)
         self.figures: dict[str, dict[str, str]] = {}
+        self.pausing = self.node.create_client(SetBool, "plant/pause")
         self.node.create_subscription(DiagnosticArray, "/diagnostics", self.diagnosed, 10)
         for kind, topic in (
             (JointState, "joint_states"), (Odometry, "odom"), (Imu, "imu/data"), (MultiDOFJointState, "contacts"),
@@ -81,31 +90,43 @@ class Listener:
         for status in msg.status:
             self.figures[status.name.split(":")[0]] = {v.key: v.value for v in status.values}
 
+    def pause(self, on: bool) -> None:
+        """Let the plant's clock stand or run."""
+        while not self.pausing.wait_for_service(10.0):
+            print("waiting for plant/pause")
+        self.executor.spin_until_future_complete(self.pausing.call_async(SetBool.Request(data=on)), 10.0)
+
     def spin(self, seconds: float) -> None:
         """Listen for so long."""
         self.executor.spin_until_future_complete(Future(), seconds)
 
 
 def loop() -> dict[str, float]:
-    """Plant and feed-forward for SPAN seconds with every topic heard."""
+    """Plant and feed-forward for SPAN seconds with every topic heard, from a paused start so that nothing is missed."""
     arguments = ("-p", "use_sim_time:=true", "-p", "output:=commands")
-    plant_alone = node("robot_dynamics.ros.plant", "-p", "efforts_alone:=false")
+    plant_alone = node("robot_dynamics.ros.plant", "-p", "efforts_alone:=false", "-p", "start_paused:=true")
     with plant_alone as plant, node(*FEEDFORWARD, *arguments) as feeder:
         listener = Listener()
         while not {"plant", "feedforward"} <= set(listener.figures):
             listener.spin(1.0)
+        listener.pause(False)
         listener.spin(5.0)
         before, begun = listener.figures["plant"], (time.monotonic(), cpu(plant), cpu(feeder))
         listener.spin(SPAN)
         span = time.monotonic() - begun[0]
         used = (cpu(plant) - begun[1]) / span, (cpu(feeder) - begun[2]) / span
-        after, answers = listener.figures["plant"], listener.figures["feedforward"]
+        after = listener.figures["plant"]
+        listener.pause(True)
+        listener.spin(3.0)
+        end, answers = listener.figures["plant"], listener.figures["feedforward"]
         ticks = int(after["ticks"]) - int(before["ticks"])
         late = int(after["late ticks"]) - int(before["late ticks"])
         return {
             "ticks": ticks,
             "on time": 1.0 - late / ticks,
             "real-time factor": float(after["real-time factor"]),
+            "states lost": int(end["ticks"]) - int(answers["states"]),
+            "commands lost": int(answers["states"]) - int(end["commands"]),
             "command age p50 [s]": float(after["command age p50 [s]"]),
             "command age p99 [s]": float(after["command age p99 [s]"]),
             "plant CPU": used[0],
@@ -148,43 +169,57 @@ def feedforward() -> AbstractContextManager[subprocess.Popen[str]]:
     return node(*FEEDFORWARD, "-p", "floating_base:=false")
 
 
-def latency() -> tuple[float, float, float]:
-    """p50 and p99 [us] from a joint state to the efforts that answer it, at 1 kHz, and the share that was answered."""
+def latency() -> tuple[float, float, int]:
+    """Answer as `delays` how long efforts take to answer joint states at 1 kHz.
+
+    DDS notes when an answer arrives, so nothing here but the driver's ticks takes processor time. Which state it
+    answers is seen from the first effort: it follows from the first joint's angle, another one in CYCLE states.
+    """
     driver = rclpy.create_node("benchmark_driver")
     publisher = driver.create_publisher(JointState, "joint_states", QoSProfile(depth=5))
-    sent, answers = [0.0], []
-    driver.create_subscription(
-        Float64MultiArray,
-        "effort_controller/commands",
-        lambda _: answers.append(time.monotonic() - sent[0]),
-        10,
-        raw=True,
+    subscription = driver.create_subscription(
+        Float64MultiArray, "effort_controller/commands", lambda _: None, QoSProfile(depth=1000)
     )
-    names = [f"{leg}_{joint}" for leg in ("FR", "FL", "HR", "HL") for joint in ("abad", "hip", "knee")]
-    msg = JointState(name=names, position=[0.0] * JOINTS, velocity=[0.0] * JOINTS, effort=[0.0] * JOINTS)
-    executor, done = FastExecutor(), Future()
-    executor.add_node(driver)
-    count = round(BRIEF * 1e3)
-
-    def drive() -> None:
-        deadline = time.monotonic()
-        for k in range(count + 1000):
-            if k == 1000:
-                answers.clear()
-            now = driver.get_clock().now().nanoseconds
-            msg.header.stamp.sec, msg.header.stamp.nanosec = divmod(now, 1_000_000_000)
-            sent[0] = time.monotonic()
-            publisher.publish(msg)
-            deadline += 1e-3
-            time.sleep(max(deadline - time.monotonic(), 0.0))
-        done.set_result(None)
-
-    thread = threading.Thread(target=drive)
-    thread.start()
-    executor.spin_until_future_complete(done, 60.0)
-    thread.join()
+    while not (publisher.get_subscription_count() and subscription.get_publisher_count()):
+        time.sleep(0.1)
+    state = wire.JointStateWriter([f"{leg}_{joint}" for leg in LEGS for joint in ("abad", "hip", "knee")])
+    sent, answers = [], []
+    deadline = time.monotonic()
+    for k in range(WARM + round(BRIEF * 1e3)):
+        state.position[0] = state.effort[0] = 0.2 + 0.1 * (k % CYCLE) / CYCLE
+        sent.append(time.time_ns())
+        publisher.publish(state.stamped(sent[-1]))
+        answers += taken(subscription)
+        deadline = max(deadline + 1e-3, time.monotonic())  # a late tick is not made up for: sensors do not send bursts
+        time.sleep(deadline - time.monotonic() if deadline > time.monotonic() else 0.0)
+    time.sleep(0.5)
+    answers += taken(subscription)
     driver.destroy_node()
-    return (*(1e6 * np.quantile(answers, [0.5, 0.99])), len(answers) / count)
+    arrived, efforts = zip(*answers, strict=True)
+    return delays(np.array(sent), np.array(arrived), np.array(efforts))
+
+
+def taken(subscription: Subscription) -> list[tuple[int, float]]:
+    """Answers since the last call: time of arrival [ns], first effort."""
+    found = []
+    while (message := subscription.handle.take_message(Float64MultiArray, False)) is not None:
+        found.append((message[1]["received_timestamp"], message[0].data[0]))
+    return found
+
+
+def delays(sent: Times, arrived: Times, efforts: NDArray[np.float64]) -> tuple[float, float, int]:
+    """p50 and p99 [us] from a state [ns] to the arrival [ns] of its answer, and how many states got none."""
+    different, place = np.unique(efforts, return_inverse=True)
+    if len(different) != CYCLE:
+        raise SystemExit(f"expected {CYCLE} different efforts, got {len(different)}")
+    if np.median(np.diff(place)) < 0:
+        place = CYCLE - 1 - place
+    newest = np.searchsorted(sent, arrived) - 1
+    answered = newest - (newest - place) % CYCLE
+    counted = answered >= WARM
+    delay = 1e-3 * (arrived - sent[answered])[counted]
+    p50, p99 = np.quantile(delay, [0.5, 0.99])
+    return float(p50), float(p99), len(sent) - WARM - len(np.unique(answered[counted]))
 
 
 def main() -> int:
@@ -193,15 +228,15 @@ def main() -> int:
         echo()
         return 0
     rclpy.init()
-    rows: dict[str, list[tuple[float, float, float]]] = {"echo": [], "feedforward": []}
+    rows: dict[str, list[tuple[float, float, int]]] = {"echo": [], "feedforward": []}
     for pair in range(PAIRS):
         for name, running in (("echo", bare), ("feedforward", feedforward)):
             with running():
                 rows[name].append(latency())
-            p50, p99, share = rows[name][-1]
-            print(f"pair {pair + 1}: {name:12} p50 {p50:6.0f} us  p99 {p99:6.0f} us  answered {share:.4f}", flush=True)
+            p50, p99, lost = rows[name][-1]
+            print(f"pair {pair + 1}: {name:12} p50 {p50:6.0f} us  p99 {p99:6.0f} us  lost {lost}", flush=True)
     medians = {name: np.median(values, axis=0) for name, values in rows.items()}
-    ratio = medians["feedforward"] / medians["echo"]
+    ratio = medians["feedforward"][:2] / medians["echo"][:2]
     print(f"feed-forward over echo, medians: p50 {ratio[0]:.2f}, p99 {ratio[1]:.2f}", flush=True)
     figures = loop()
     for name, value in figures.items():

@@ -367,6 +367,7 @@ class PlantNode(Component):
             "time [s]": s.time,
             "command age p50 [s]": float(ages[0]),
             "command age p99 [s]": float(ages[1]),
+            "commands": a.targets.accepted + a.efforts.accepted,
             **self.pace.figures(),
             "contact solver residual": self.plant.solver.residual,
             "unconverged steps": self.plant.solver.unconverged,
