@@ -10,6 +10,7 @@ from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message, serialize_message
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
 from robot_dynamics.errors import ShapeError
 from robot_dynamics.ros import wire
@@ -68,7 +69,7 @@ def test_odometry_is_written_and_read_back(frame, child):
     assert not any([*msg.pose.covariance, *msg.twist.covariance])
     back = wire.Reader(Odometry).read(serialize_message(msg))
     assert back.names == (frame, child)
-    assert [x.tolist() for x in wire.base_from_odometry(back)] == [q[:7].tolist(), qd[:6].tolist()]
+    assert list(wire.base_from_odometry(back)) == [q[:7].tolist(), qd[:6].tolist()]
 
 
 @pytest.mark.parametrize("frame", FRAMES)
@@ -183,3 +184,39 @@ def test_bytes_that_are_something_else_are_refused(seed):
         assert all(x.shape == (len(read.names), 3) for x in points)
     with pytest.raises(ShapeError, match="plain CDR"):
         reader.read(b"\x00\x07" + good[2:])
+
+
+@pytest.mark.parametrize("labels", [(), ("joints",), ("a", "of different", "lengths")], ids=len)
+def test_arrays_are_read_whatever_their_layout(labels):
+    reader, layout = wire.ArrayReader(), MultiArrayLayout(dim=[MultiArrayDimension(label=x, size=1) for x in labels])
+    for values in ([1.0, 2.0, 3.0], [], [4.0], [5.0, 6.0]):
+        data = serialize_message(Float64MultiArray(layout=layout, data=values))
+        assert reader.read(data).tolist() == values
+        assert wire.ArrayReader().read(data).tolist() == values
+        if values:
+            with pytest.raises(ShapeError):
+                reader.read(data[:-8])
+    assert reader.read(serialize_message(Float64MultiArray(data=[7.0]))).tolist() == [7.0]
+
+
+def test_an_array_is_written_through_its_view():
+    writer = wire.ArrayWriter("joints", 3)
+    writer.data[:] = 1.0, 2.0, 3.0
+    msg = deserialize_message(writer.message(), Float64MultiArray)
+    assert list(msg.data) == [1.0, 2.0, 3.0]
+    assert [(d.label, d.size, d.stride) for d in msg.layout.dim] == [("joints", 3, 3)]
+    assert wire.ArrayReader().read(writer.message()).tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bytes_that_are_no_array_are_refused_or_read(seed):
+    rng, good, reader = np.random.default_rng(seed), wire.ArrayWriter("joints", 3).message(), wire.ArrayReader()
+    for _ in range(300):
+        spoilt = bytearray(good)
+        spoilt[rng.integers(len(good))] = rng.integers(256)
+        try:
+            assert reader.read(bytes(spoilt[: rng.integers(len(good) + 1)])).ndim == 1
+        except ShapeError:
+            continue
+        finally:
+            assert reader.read(good).tolist() == [0.0, 0.0, 0.0]

@@ -1,7 +1,7 @@
 """Feed-forward joint efforts from the equations of motion, split into the parts a person wants to see."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,7 @@ Mode = Literal["gravity", "bias", "inverse_dynamics", "stance"]
 PARTS = ("gravity", "coriolis", "inertia", "contact", "total")
 
 
-@dataclass(frozen=True, slots=True)
-class Solution:
+class Solution(NamedTuple):
     """What carries a motion: state q (nq,), qd (nv,); H qdd + C qd + G (nv,), as far as the mode goes; J^T f (nv,).
 
     forces (feet, 3) of the ground on the feet, world axes [N].
@@ -54,7 +53,7 @@ class Feedforward:
         """Use `mode`; stance needs the feet and the friction coefficient assumed of the ground."""
         self.mode, self.feet = mode, feet
         self.distribution = None if feet is None else FootForces(len(feet), friction)
-        self._zero = np.zeros(model.nv)
+        self._zero, self._no_forces = np.zeros(model.nv), np.zeros((0, 3))
         self.carry(model)
 
     def carry(self, model: Model) -> None:
@@ -72,7 +71,7 @@ class Feedforward:
         stance (feet,) : which feet stand.
         """
         moving = self._moving(q, qd, qdd)
-        return Solution(q.copy(), qd.copy(), moving, *self._contact(q, moving, stance))
+        return Solution(q, qd, moving, *self._contact(q, moving, stance))
 
     def torque(self, solution: Solution) -> Array:
         """Return the joint efforts (n,) of a solution, joints in the order of `model.joint_names`."""
@@ -96,7 +95,7 @@ class Feedforward:
     def _contact(self, q: Array, moving: Array, stance: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Sum of J^T f (nv,) and forces (feet, 3) that give the base what it needs for the motion."""
         if self.mode != "stance" or self._feet is None or self.distribution is None:
-            return self._zero, np.zeros((0, 3))
+            return self._zero, self._no_forces
         model = self.model
         J = np.empty((len(stance), 3, model.nv))
         point_jacobians(model.topology, model.parameters, *self._feet, q, J)

@@ -72,7 +72,9 @@ class InputGuard:
         """Whether the last good message is older than `max_age`, or none has come."""
         return self.age(now) > self.max_age if self.max_age else self.receipt is None
 
-    def accept_named(self, names: Sequence[str], columns: Sequence[Array], stamp: float, now: float) -> Indices | None:
+    def accept_named(
+        self, names: Sequence[str], columns: Sequence[Array], stamp: float, now: float, proven: bool = False
+    ) -> Indices | None:
         """Check arrays given by joint name.
 
         Parameters
@@ -80,19 +82,27 @@ class InputGuard:
         names : joints of the entries, in any order.
         columns : arrays of len(names), or empty where the message leaves a quantity out.
         stamp, now : [s], stamp 0 means none.
+        proven : whether they are known to be finite.
 
         Returns
         -------
         Index into `joints` of every entry, or None if the message must not be used.
         """
         where = self._order(names)
-        if where is None or not self._arrays(columns, len(names)) or not self._time(stamp, now):
+        if where is None or not self._lengths(columns, len(names)):
             return None
-        return where
+        return where if (proven or self._finite(columns)) and self._time(stamp, now) else None
+
+    def accept_unnamed(self, good: bool, stamp: float, now: float) -> bool:
+        """Check a message whose values the caller found to be `good`."""
+        if not good:
+            self._refuse(NOT_FINITE, "a value is not finite, or a quaternion has no length")
+        return good and self._time(stamp, now)
 
     def accept_ordered(self, values: Array, now: float) -> bool:
         """Check one array without names and stamp, in the order of `joints`."""
-        return self._arrays((values,), len(self.joints), empty=False) and self._time(0.0, now)
+        known = self._lengths((values,), len(self.joints), empty=False) and self._finite((values,))
+        return known and self._time(0.0, now)
 
     def _order(self, names: Sequence[str]) -> Indices | None:
         key = tuple(names)
@@ -112,11 +122,15 @@ class InputGuard:
             return where
         return None
 
-    def _arrays(self, columns: Sequence[Array], length: int, empty: bool = True) -> bool:
+    def _lengths(self, columns: Sequence[Array], length: int, empty: bool = True) -> bool:
         for column in columns:
             if len(column) != length and not (empty and len(column) == 0):
                 self._refuse(LENGTH, f"expected {length} values, got {len(column)}")
                 return False
+        return True
+
+    def _finite(self, columns: Sequence[Array]) -> bool:
+        for column in columns:
             if not finite(column):
                 self._refuse(NOT_FINITE, f"value {int(np.argmin(np.isfinite(column)))} is not finite")
                 return False

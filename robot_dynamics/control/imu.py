@@ -1,14 +1,17 @@
 """What an inertial measurement unit on the base reads (REP-145)."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..model import Model
 from ..plant import Measurement
-from ..spatial import quaternion_from_rotation, quaternion_product, rotation_from_quaternion, skew
+from ..spatial import quaternion_from_rotation, quaternion_product
 
 Array = NDArray[np.float64]
+Vector = list[float]
 
 
 class ImuMount:
@@ -20,7 +23,7 @@ class ImuMount:
         if model.link_bodies[index] != model.link_bodies[0]:
             raise ParameterError(f"imu_link '{link}' must be fixed to the root link '{model.link_names[0]}'")
         self.model, self.R = model, model.link_R[index]
-        self.lever = -skew(model.link_p[index])
+        self.place = model.link_p[index].tolist()
         self.quaternion = quaternion_from_rotation(self.R)
 
     def measure(
@@ -36,10 +39,31 @@ class ImuMount:
             if reading is not None:
                 omega, force = reading.angular_velocity, reading.linear_acceleration
             return self.quaternion, self.R.T @ omega, self.R.T @ force
-        omega, turning = qd[:3], skew(qd[:3])
+        w, v, turning, rate = (x.tolist() for x in (qd[:3], qd[3:6], qdd[:3], qdd[3:6]))
+        lever = _sum(_cross(turning, self.place), _cross(w, _cross(w, self.place)))
         if reading is None:
-            force = qdd[3:6] + turning @ qd[3:6] - rotation_from_quaternion(q[3:7]).T @ self.model.gravity
+            root = _sum(rate, _cross(w, v), _in_base(q[3:7].tolist(), -self.model.gravity))
         else:
-            omega, force = reading.angular_velocity, reading.linear_acceleration
-        force = force + self.lever @ qdd[:3] + turning @ (self.lever @ qd[:3])
-        return quaternion_product(q[3:7], self.quaternion), self.R.T @ omega, self.R.T @ force
+            w, root = reading.angular_velocity.tolist(), reading.linear_acceleration.tolist()
+        return quaternion_product(q[3:7], self.quaternion), w @ self.R, _sum(root, lever) @ self.R
+
+
+# Three numbers at a time are faster without numpy.
+
+
+def _cross(a: Vector, b: Vector) -> Vector:
+    """Return a x b."""
+    (ax, ay, az), (bx, by, bz) = a, b
+    return [ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx]
+
+
+def _sum(*vectors: Vector) -> Vector:
+    """Return the sum."""
+    return [sum(column) for column in zip(*vectors, strict=True)]
+
+
+def _in_base(quaternion: Sequence[float], x: Array) -> Vector:
+    """Return R^T x = x - 2 w u x + 2 u (u x) with the unit quaternion [u, w]."""
+    *u, w = quaternion
+    across = _cross(u, x.tolist())
+    return [a - 2.0 * w * b + 2.0 * c for a, b, c in zip(x.tolist(), across, _cross(u, across), strict=True)]

@@ -77,8 +77,8 @@ class StreamedReference:
     def __init__(self, joints: int, max_gap: float):
         """Start without a reference for this number of joints."""
         self.max_gap = max_gap
-        self._qd = np.zeros(joints)
-        self._qdd = np.zeros(joints)
+        self._rest = np.zeros(joints)
+        self._qd = self._qdd = self._rest
         self._stamp = -np.inf
 
     def set_velocity(self, where: NDArray[np.intp], qd: Array, stamp: float) -> None:
@@ -86,12 +86,12 @@ class StreamedReference:
         new = self._qd.copy()
         new[where] = qd
         gap = stamp - self._stamp
-        self._qdd = (new - self._qd) / gap if 0.0 < gap <= self.max_gap else np.zeros_like(new)
+        self._qdd = (new - self._qd) / gap if 0.0 < gap <= self.max_gap else self._rest
         self._qd, self._stamp = new, stamp
 
     def acceleration(self, now: float) -> Array:
         """Return desired accelerations (n,), 0 when the stream is older than `max_gap`."""
-        return self._qdd if abs(now - self._stamp) <= self.max_gap else np.zeros_like(self._qdd)
+        return self._qdd if abs(now - self._stamp) <= self.max_gap else self._rest
 
 
 def _powers(n: int, t: float, derivative: int) -> Array:

@@ -13,10 +13,6 @@ from .guard import InputGuard, finite
 Array = NDArray[np.float64]
 
 
-GOOD, BAD = np.zeros(1), np.full(1, np.nan)
-"""What the guard of the base is shown of a pose and twist."""
-
-
 class MeasuredState:
     """Joint state, base state and the efforts measured with it.
 
@@ -44,12 +40,10 @@ class MeasuredState:
         Velocities that are missing or NaN (a driver without that interface) count as 0.
         """
         self.has_effort = len(effort) > 0
-        if not finite(effort):
-            self.has_effort = not np.isnan(effort).any()
-            effort = np.where(np.isnan(effort), 0.0, effort)
-        if not finite(qd):
-            qd = np.where(np.isnan(qd), 0.0, qd)
-        where = self.joints.accept_named(names, (q, qd, effort), stamp, now)
+        if not (proven := finite(q) and finite(qd) and finite(effort)):
+            self.has_effort = self.has_effort and not np.isnan(effort).any()
+            qd, effort = (np.where(np.isnan(x), 0.0, x) for x in (qd, effort))
+        where = self.joints.accept_named(names, (q, qd, effort), stamp, now, proven)
         if where is None or not len(q):
             return False
         self.q[self.model.q_index[where]] = q
@@ -58,15 +52,15 @@ class MeasuredState:
             self.effort[where] = effort
         return True
 
-    def set_base(self, pose: Array, twist: Array, stamp: float, now: float) -> bool:
+    def set_base(self, pose: Sequence[float], twist: Sequence[float], stamp: float, now: float) -> bool:
         """Take the base pose (7,) and twist (6,) in base axes. Returns whether they were used."""
-        size = math.sqrt(pose[3:7] @ pose[3:7])
-        good = finite(pose) and finite(twist) and 0.5 < size < 2.0
-        where = self.base.accept_named(("base",), (GOOD if good else BAD,), stamp, now)
-        if where is None or not self.model.floating_base:
+        x, y, z, *quaternion = pose
+        size = math.hypot(*quaternion)
+        good = math.isfinite(sum(pose) + sum(twist)) and 0.5 < size < 2.0
+        if not self.base.accept_unnamed(good, stamp, now) or not self.model.floating_base:
             return False
-        self.q[:7], self.qd[:6] = pose, twist
-        self.q[3:7] /= size
+        self.q[:7] = [x, y, z, *(component / size for component in quaternion)]
+        self.qd[:6] = twist
         return True
 
     def counts(self) -> dict[str, int]:
@@ -81,7 +75,8 @@ class StanceFlags:
     def __init__(self, feet: Sequence[str], threshold: float, max_age: float):
         """Watch the links `feet`."""
         self.feet, self.threshold, self.max_age = tuple(feet), threshold, max_age
-        self.standing = np.ones(len(self.feet), dtype=bool)
+        self.all = np.ones(len(self.feet), dtype=bool)
+        self.standing = self.all
         self.receipt: float | None = None
         self._links: tuple[str, ...] = ()
         self._below = np.zeros((len(self.feet), 0))
@@ -100,4 +95,4 @@ class StanceFlags:
     def at(self, now: float) -> NDArray[np.bool_]:
         """Return which feet stand (feet,): all of them while nothing recent is known."""
         known = self.receipt is not None and 0.0 <= now - self.receipt <= self.max_age
-        return self.standing if known else np.ones(len(self.feet), dtype=bool)
+        return self.standing if known else self.all

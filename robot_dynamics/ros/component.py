@@ -9,7 +9,8 @@ from typing import Any, ClassVar, get_origin
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import Clock as RclpyClock
+from rclpy.clock import ClockType
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
@@ -19,13 +20,14 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.subscription import Subscription
 from rclpy.task import Future
 from rclpy.time_source import CLOCK_TOPIC
+from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
 from ..control.throttle import Throttle
 from ..errors import ParameterError, RobotDynamicsError, ShapeError
 from ..model import Model
 from ..urdf import load_urdf
-from . import convert
+from . import convert, wire
 from .parameters import RobotParameters, checked, range_text
 
 RELIABLE = QoSProfile(depth=10)
@@ -57,6 +59,7 @@ class Component(LifecycleNode):
         """
         self._taken: dict[Subscription, Callable[[], None]] = {}
         self._read_clock: Callable[[], None] | None = None
+        self._simulated = 0
         super().__init__(name, automatically_declare_parameters_from_overrides=True)
         self.active, self.begun = False, False
         self._built, self._text = "", ""
@@ -68,7 +71,7 @@ class Component(LifecycleNode):
         self.values = self._declared()
         self.add_on_set_parameters_callback(self._changed)
         self._owned: list[tuple[Any, Callable[[Any], object]]] = []
-        self.steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.steady = RclpyClock(clock_type=ClockType.STEADY_TIME)
         self._diagnostics = self.publisher(DiagnosticArray, "/diagnostics", RELIABLE)
         self.timer(1.0, self._diagnose)
         if not (self.values.urdf_file or self.values.robot_description):
@@ -142,7 +145,7 @@ class Component(LifecycleNode):
         if self._read_clock is None:
             return time.time_ns()
         self._read_clock()
-        return int(self.get_clock().now().nanoseconds)
+        return self._simulated
 
     def now(self) -> float:
         """Time of the node's clock [s]; 0 while simulated time has not begun."""
@@ -151,6 +154,11 @@ class Component(LifecycleNode):
     def heard(self, publisher: Publisher) -> bool:
         """Tell whether anybody listened to a publisher of ours, at most LISTENERS_PERIOD ago."""
         return publisher in self._heard
+
+    def count_listeners(self) -> None:
+        """Look who listens, for `heard`."""
+        publishers = (p for p, _ in self._owned if isinstance(p, Publisher))
+        self._heard = frozenset(p for p in publishers if p.get_subscription_count())
 
     def sources(self, topic: str) -> int:
         """How many publish a topic, remapped as our subscription to it."""
@@ -168,17 +176,25 @@ class Component(LifecycleNode):
         """Subscriptions whose messages are to wake the executor."""
         return (s for s in super().subscriptions if s not in self._taken)
 
-    def create_subscription(self, msg_type: type, topic: str, *args: Any, **options: Any) -> Any:
+    def create_subscription(
+        self, msg_type: type, topic: str, callback: Callable[..., None], qos_profile: Any, **options: Any
+    ) -> Any:
         """Leave simulated time to `nanoseconds`: hearing each message of a fast clock costs more than our own work."""
-        made = super().create_subscription(msg_type, topic, *args, **options)
-        if topic == CLOCK_TOPIC:
-            self._read_clock = self._on_demand(made)
+        if topic != CLOCK_TOPIC:
+            return super().create_subscription(msg_type, topic, callback, qos_profile, **options)
+        reader, self._tell_rclpy = wire.Reader(Clock), callback
+
+        def heard(data: bytes) -> None:
+            self._simulated = reader.read(data).nanoseconds
+
+        made = super().create_subscription(msg_type, topic, heard, qos_profile, raw=True, **options)
+        self._read_clock = self._on_demand(made)
         return made
 
     def destroy_subscription(self, subscription: Subscription) -> bool:
         """Forget it here too."""
         if self._taken.pop(subscription, None) is self._read_clock:
-            self._read_clock = None
+            self._read_clock, self._simulated = None, 0
         return super().destroy_subscription(subscription)
 
     def _on_demand(self, made: Subscription) -> Callable[[], None]:
@@ -297,8 +313,8 @@ class Component(LifecycleNode):
     def _activate(self) -> None:
         self.start()
         self.active = True
-        self._count_listeners()
-        self.timer(LISTENERS_PERIOD, self._count_listeners)
+        self.count_listeners()
+        self.timer(LISTENERS_PERIOD, self.count_listeners)
         self.get_logger().info("ready")
 
     def _deactivate(self) -> None:
@@ -308,10 +324,6 @@ class Component(LifecycleNode):
             for entity, destroy in self._owned:
                 destroy(entity)
             self._owned.clear()
-
-    def _count_listeners(self) -> None:
-        publishers = (p for p, _ in self._owned if isinstance(p, Publisher))
-        self._heard = frozenset(p for p in publishers if p.get_subscription_count())
 
     def _cleanup(self) -> None:
         self._built = ""
@@ -361,6 +373,10 @@ class Component(LifecycleNode):
         return SetParametersResult(successful=True)
 
     def _diagnose(self) -> None:
+        if self._read_clock is not None:  # rclpy stamps events of parameters and lifecycle by its own clock
+            clock = Clock()
+            convert.write_stamp(clock.clock, self.nanoseconds())
+            self._tell_rclpy(clock)
         if self.active:
             level, message, values = self.status()
         else:

@@ -50,7 +50,7 @@ class FeedforwardNode(Component):
         self.references = InputGuard(model.joint_names, v.state_timeout)
         self.feeder.limiter.enable(not v.dry_run)
         self.feeder.efforts(0.0)
-        self.permutation = [model.joint_index(name) for name in self.order]
+        self.permutation = np.array([model.joint_index(name) for name in self.order], dtype=np.intp)
         self.efforts_message = wire.ArrayWriter("joints", len(self.order))
         self.command_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
         self.torque_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)

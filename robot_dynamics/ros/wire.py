@@ -197,6 +197,40 @@ class ArrayWriter:
         return bytes(self._data)
 
 
+class ArrayReader:
+    """Reads Float64MultiArrays of a raw subscription; their layout says nothing that is needed here."""
+
+    def __init__(self) -> None:
+        """Know no layout yet."""
+        self._before, self._order = b"?", "<"
+
+    def read(self, data: bytes) -> Array:
+        """Return the numbers (n,); raises ShapeError if there are none to be found."""
+        if not data.startswith(self._before):
+            self._before = data[: self._begin(data)]
+        at = len(self._before)
+        try:
+            (n,) = struct.unpack_from(self._order + "I", data, at)
+            start = at + 4 + (STAMP - at - 4) % 8 if n else at + 4
+            return np.frombuffer(data, self._order + "f8", n, start)
+        except (struct.error, ValueError) as problem:
+            raise ShapeError(f"expected a Float64MultiArray in plain CDR: {problem}") from None
+
+    def _begin(self, data: bytes) -> int:
+        """Return where the count of the numbers stands: behind the dimensions (label, size, stride) and the offset."""
+        try:
+            self._order = ORDERS[data[:2]]
+            (dimensions,), at = struct.unpack_from(self._order + "I", data, 4), 8
+            for _ in range(dimensions):
+                (size,) = struct.unpack_from(self._order + "I", data, at)
+                at += 4 + size
+                at += (STAMP - at) % 4 + 8
+            struct.unpack_from(self._order + "I", data, at)
+        except (KeyError, struct.error) as problem:
+            raise ShapeError(f"expected a Float64MultiArray in plain CDR: {problem!r}") from None
+        return at + 4
+
+
 class OdometryWriter(Writer):
     """An Odometry with its twist in the child frame."""
 
@@ -251,10 +285,10 @@ class ContactWriter(Writer):
         self.position, self.velocity, self.force = (block[:, :3] for block in self.blocks)
 
 
-def base_from_odometry(msg: Message) -> tuple[Array, Array]:
+def base_from_odometry(msg: Message) -> tuple[list[float], list[float]]:
     """Return the base part of q (7,) = [x y z, qx qy qz qw] and qd (6,) = [omega, v], base axes (the child frame)."""
-    floats = msg.blocks[0][0]
-    return floats[:7], np.concatenate([floats[46:49], floats[43:46]])
+    floats = msg.blocks[0][0, :49].tolist()
+    return floats[:7], floats[46:49] + floats[43:46]
 
 
 def columns_from_joint_state(msg: Message) -> tuple[Array, Array, Array]:
