@@ -105,7 +105,7 @@ class PlantNode(Component):
         self.wrenches = {link: wire.ForceWriter(v.odom_frame) for link in dict.fromkeys(links)}
         self.rows = {link: [i for i, name in enumerate(links) if name == link] for link in self.wrenches}
         self.clock_message = wire.Writer(ClockMessage())
-        self.targets = wire.Reader(JointState)
+        self.targets, self.commanded = wire.Reader(JointState), wire.ArrayReader()
         self.energy_message = convert.MultiArrayWriter([", ".join(ENERGIES) + " [J]"], [len(ENERGIES)])
         self.scene = Scene(v.odom_frame, v.friction, model.mass * float(np.linalg.norm(model.gravity)))
         self.clock_every = max(1, round(v.update_rate / v.clock_rate)) if v.clock_rate else 1
@@ -124,8 +124,8 @@ class PlantNode(Component):
         self.contact_wrenches = {
             link: self.publisher(WrenchStamped, f"contacts/{link}/wrench", SENSOR) for link in self.wrenches
         }
-        self.posted(Float64MultiArray, "effort_controller/commands", self.on_effort, LATEST)
-        self.posted(JointState, "joint_commands", self.on_target, LATEST, raw=True)
+        self.posted(Float64MultiArray, "effort_controller/commands", self.on_effort, RELIABLE, raw=True)
+        self.posted(JointState, "joint_commands", self.on_target, RELIABLE, raw=True)
         self.posted(WrenchStamped, "~/push", self.on_push, RELIABLE)
         self.posted(PoseStamped, "~/set_pose", self.on_pose, RELIABLE)
         self.posted(PoseWithCovarianceStamped, "initialpose", self.on_initial_pose, RELIABLE)
@@ -182,6 +182,8 @@ class PlantNode(Component):
                 self.await_command()
             self.read_inbox()
             self.note_age()
+            if self.simulation.paused:
+                self.count_listeners()  # a single step is for whoever listens by now
             if self.simulation.tick():
                 self.sense()
                 self.publish()
@@ -234,16 +236,16 @@ class PlantNode(Component):
         if self.pace.ticks % self.clock_every == 0:
             self.clocks.publish(self.clock_message.stamped(now))
         q, qd, v = plant.q, plant.qd, self.model.v_index
-        if self.joint_states.get_subscription_count():
+        if self.heard(self.joint_states):
             m = self.joint_message
             m.position[:], m.velocity[:], m.effort[:] = q[self.model.q_index], qd[v], plant.tau
             if self.reading is not None:
                 m.position[:], m.velocity[:] = self.reading.position, self.reading.velocity
             self.joint_states.publish(m.stamped(now))
-        if self.model.floating_base and self.odometries.get_subscription_count():
+        if self.model.floating_base and self.heard(self.odometries):
             self.odometry.write(q, qd)
             self.odometries.publish(self.odometry.stamped(now))
-        if self.imus.get_subscription_count():
+        if self.heard(self.imus):
             self.imu_message.write(*self.imu_mount.measure(q, qd, plant.qdd, self.reading))
             self.imus.publish(self.imu_message.stamped(now))
         self.publish_contacts(now)
@@ -252,8 +254,8 @@ class PlantNode(Component):
 
     def publish_contacts(self, now: int) -> None:
         """Publish every point in one message, and the sum of each link's forces to who listens to that link."""
-        wanted = [link for link, p in self.contact_wrenches.items() if p.get_subscription_count()]
-        whole = self.contact_sets.get_subscription_count()
+        wanted = [link for link, p in self.contact_wrenches.items() if self.heard(p)]
+        whole = self.heard(self.contact_sets)
         if not (wanted or whole):
             return
         c = self.plant.contacts
@@ -267,20 +269,20 @@ class PlantNode(Component):
 
     def publish_slowly(self, now: int, q: convert.Array) -> None:
         """Publish energies, markers, and the base's transform at `marker_rate`."""
-        if self.energies.get_subscription_count():
+        if self.heard(self.energies):
             energy = self.plant.energy
             self.energy_message.data[:] = [getattr(energy, name) for name in ENERGIES]
             self.energies.publish(self.energy_message.msg)
-        if self.markers.get_subscription_count():
+        if self.heard(self.markers):
             c = self.plant.contacts
             self.markers.publish(self.scene.write(now, c.position, c.force_world, center_of_mass(self.model, q)))
         if self.transforms is not None and self.model.floating_base:
             transform = convert.transform_from_base(self.values.odom_frame, self.base_frame, now, q)
             self.transforms.publish(TFMessage(transforms=[transform]))
 
-    def on_effort(self, msg: Float64MultiArray) -> None:
+    def on_effort(self, data: bytes) -> None:
         """One effort per joint, in the order of the parameter `joints`."""
-        if not self.simulation.actuation.set_effort(convert.array_from_sequence(msg.data), self.simulation.time):
+        if not self.simulation.actuation.set_effort(self.commanded.read(data), self.simulation.time):
             self.warn(f"effort_controller/commands {self.simulation.actuation.efforts.problem}")
 
     def on_target(self, data: bytes) -> None:
