@@ -195,7 +195,7 @@ def latency() -> tuple[float, float, int]:
     time.sleep(0.5)
     answers += taken(subscription)
     driver.destroy_node()
-    arrived, efforts = zip(*answers, strict=True)
+    arrived, efforts = zip(*((when, effort) for when, effort in answers if effort), strict=True)  # 0: after the end
     return delays(np.array(sent), np.array(arrived), np.array(efforts))
 
 
