@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -37,10 +37,10 @@ def compile_kernels() -> None:
 class Process:
     """One node of this package; its output is collected line by line."""
 
-    def __init__(self, name: str, *arguments: str, urdf: Path | str | None = URDF):
+    def __init__(self, name: str, *arguments: str, urdf: Path | str | None = URDF, command: Sequence[str] = ()):
         compile_kernels()
         robot = [] if urdf is None else ["-p", f"urdf_file:={urdf}"]
-        command = [sys.executable, "-m", f"robot_dynamics.ros.{name}", "--ros-args", *robot, *arguments]
+        command = command or [sys.executable, "-m", f"robot_dynamics.ros.{name}", "--ros-args", *robot, *arguments]
         self.name, self.lines = name, []
         self.popen = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1)
         self._grown = threading.Condition()

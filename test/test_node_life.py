@@ -115,22 +115,40 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(tmp_path, name, urdf, argumen
         assert word in lines[0]
 
 
-def test_the_description_may_come_late_broken_and_twice():
-    node = Process("monitor", urdf=None)
+@pytest.mark.parametrize(
+    ("name", "started"),
+    [
+        ("plant", "holding"),
+        ("feedforward", "no joint_states"),
+        ("monitor", "no joint_states"),
+        ("controller", "waiting"),
+    ],
+)
+def test_the_description_may_come_late_broken_and_twice(name, started):
+    node = Process(name, urdf=None)
     with running(node), peer() as us:
-        us.until(lambda: us.status("monitor"), "a diagnostic")
-        us.send("robot_description", String(data="<robot"), LATCHED)
-        node.await_line("robot_description refused")
-        us.send("robot_description", String(data=URDF.read_text()), LATCHED)
+
+        def says(message: str) -> None:
+            us.until(lambda: us.status(name).get("message", "").startswith(message), f"'{message}'")
+
+        says("waiting for robot_description")
+        for broken in ("<robot", "", URDF.read_text().replace('child link="FR_knee"', 'child link="nowhere"')):
+            us.send("robot_description", String(data=broken), LATCHED)
+            says("robot_description refused: ")
+        for _ in range(2):
+            us.send("robot_description", String(data=URDF.read_text()), LATCHED)
         node.await_line("ready")
+        says(started)
+        assert "ignored robot_description" not in us.status(name)
         us.send("robot_description", String(data=NO_FEET), LATCHED)
-        node.await_line("another robot_description arrived")
-        us.until(lambda: us.status("monitor").get("message") == "no joint_states", "a diagnostic")
+        us.until(lambda: us.status(name).get("ignored robot_description") == "1", "the diagnostic")
+        says(started)
         assert node.end() == (0, [])
 
 
-def test_lifecycle_transitions_configure_activate_deactivate_clean_up_and_end():
-    node = Process("controller", "-p", "autostart:=false")
+@pytest.mark.parametrize("name", NODES)
+def test_lifecycle_transitions_configure_activate_deactivate_clean_up_and_end(name):
+    node = Process(name, "-p", "autostart:=false")
     t = Transition
     steps = [
         (t.TRANSITION_CONFIGURE, State.PRIMARY_STATE_INACTIVE),
@@ -143,7 +161,38 @@ def test_lifecycle_transitions_configure_activate_deactivate_clean_up_and_end():
     ]
     with running(node), peer() as us:
         for transition, state in steps:
-            assert us.call(ChangeState, "controller/change_state", transition=Transition(id=transition)).success
-            assert us.call(GetState, "controller/get_state").current_state.id == state
-        us.call(ChangeState, "controller/change_state", transition=Transition(id=t.TRANSITION_INACTIVE_SHUTDOWN))
-        assert node.result()[0] == 0
+            assert us.call(ChangeState, f"{name}/change_state", transition=Transition(id=transition)).success
+            assert us.call(GetState, f"{name}/get_state").current_state.id == state
+        before = len(node.lines)
+        us.call(ChangeState, f"{name}/change_state", transition=Transition(id=t.TRANSITION_INACTIVE_SHUTDOWN))
+        assert node.result(before) == (0, [])
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_a_node_at_work_can_be_shut_down_by_its_lifecycle(name):
+    node = Process(name)
+    with running(node), peer() as us:
+        node.await_line("ready")
+        before, end = len(node.lines), Transition(id=Transition.TRANSITION_ACTIVE_SHUTDOWN)
+        assert us.call(ChangeState, f"{name}/change_state", transition=end).success
+        assert node.result(before) == (0, [])
+
+
+@pytest.mark.parametrize("waiting", ["start_paused", "lockstep"])
+def test_a_plant_that_waits_ends_as_well(waiting):
+    plant = Process("plant", "-p", f"{waiting}:=true")
+    with running(plant):
+        plant.await_line("ready")
+        assert plant.end() == (0, [])
+
+
+def test_a_node_that_hangs_while_it_stops_ends_all_the_same():
+    code = (
+        "import sys, threading; from robot_dynamics.ros import run; from robot_dynamics.ros.plant import PlantNode\n"
+        "class Hanging(PlantNode):\n    def stop(self): threading.Event().wait()\n"
+        f"sys.exit(run.run(Hanging, 'hanging', ['', '--ros-args', '-p', 'urdf_file:={URDF}']))"
+    )
+    node = Process("plant", command=[sys.executable, "-c", code])
+    with running(node):
+        node.await_line("ready")
+        assert node.end() == (0, [])

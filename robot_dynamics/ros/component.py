@@ -63,6 +63,7 @@ class Component(LifecycleNode):
         super().__init__(name, automatically_declare_parameters_from_overrides=True)
         self.active, self.begun = False, False
         self._built, self._text = "", ""
+        self._refused, self._ignored = "", 0
         self._problem: Exception | None = None
         self.wake = Future()
         self.ended = False
@@ -234,7 +235,8 @@ class Component(LifecycleNode):
         if not (self._text and isinstance(problem, RobotDynamicsError)):
             raise problem
         self._text, self.begun = "", False
-        self.get_logger().error(f"robot_description refused: {problem}")
+        self._refused = f"robot_description refused: {problem}"
+        self.get_logger().error(self._refused)
 
     def end(self) -> None:
         """Let `run` come to an end."""
@@ -294,7 +296,7 @@ class Component(LifecycleNode):
             self.model = load_urdf(source, floating_base=values.floating_base, armature=dict(values.armature))
             self.order = self._joint_order()
             self.build()
-        self._built = source
+        self._built, self._refused, self._ignored = source, "", 0
         joints = ", ".join(f"{i} {name}" for i, name in enumerate(self.order))
         self.get_logger().info(f"{self.model.name}: {len(self.order)} joints: {joints}")
         for sentence in (*self.model.report.nonphysical, *(str(w.message) for w in caught)):
@@ -333,6 +335,7 @@ class Component(LifecycleNode):
         """Wake `run` to begin with the first good description; say so if another robot arrives later."""
         if self._built:
             if msg.data != self._built:
+                self._ignored += 1
                 self.warn("another robot_description arrived: ignored; deactivate and clean up to load it")
         elif not self.wake.done():
             self._text = msg.data
@@ -372,6 +375,10 @@ class Component(LifecycleNode):
             return SetParametersResult(successful=False, reason=str(problem))
         return SetParametersResult(successful=True)
 
+    def _idle(self) -> str:
+        """Say what the node waits for."""
+        return "inactive" if self._built else self._refused or "waiting for robot_description"
+
     def _diagnose(self) -> None:
         if self._read_clock is not None:  # rclpy stamps events of parameters and lifecycle by its own clock
             clock = Clock()
@@ -380,7 +387,9 @@ class Component(LifecycleNode):
         if self.active:
             level, message, values = self.status()
         else:
-            level, message, values = STALE, "inactive" if self._built else "waiting for robot_description", {}
+            level, message, values = STALE, self._idle(), {}
+        if self._ignored:
+            level, values = max(level, WARN), values | {"ignored robot_description": self._ignored}
         name, hardware = self.get_name(), self.model.name if self._built else ""
         msg = DiagnosticArray(
             status=[convert.msg_from_status(f"{name}: {self.get_name()}", hardware, level, message, values)]

@@ -80,7 +80,7 @@ class FeedforwardNode(Component):
         self.subscription(InertiaStamped, "~/payload", self.on_payload, RELIABLE)
         self.service(SetBool, "~/enable", self.on_enable)
         self.service(SetBool, "~/estop", self.on_estop)
-        self.timer(0.5 * self.values.state_timeout, self.on_watch)
+        self.timer(0.1 * self.values.state_timeout, self.on_watch)
 
     def on_state(self, data: bytes) -> None:
         """Answer a joint state with efforts; base and contacts are those known by now."""

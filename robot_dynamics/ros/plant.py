@@ -364,12 +364,16 @@ class PlantNode(Component):
             refused["refused payload"] = self.payloads.refused
         level = ERROR if s.problem else WARN if refused or a.state in ("timed out", "stopped") else OK
         message = s.problem or ("paused" if s.paused else a.state)
+        if message == "following" and a.efforts.receipt is not None and a.efforts.stale(s.time):
+            level, message = WARN, "following joint_commands, effort_controller/commands silent"
         ages = np.quantile(self.ages, [0.5, 0.99]) if self.ages else (np.inf, np.inf)
         values = {
             "time [s]": s.time,
             "command age p50 [s]": float(ages[0]),
             "command age p99 [s]": float(ages[1]),
             "commands": a.targets.accepted + a.efforts.accepted,
+            "joint_commands age [s]": a.targets.age(s.time),
+            "effort_controller/commands age [s]": a.efforts.age(s.time),
             **self.pace.figures(),
             "contact solver residual": self.plant.solver.residual,
             "unconverged steps": self.plant.solver.unconverged,
