@@ -53,6 +53,9 @@ def test_a_constant_force_at_every_foot_is_found_in_flight(seed):
         q = rd.integrate(model, q, qd, h)
     assert estimate == pytest.approx(force, abs=0.3)
     assert observer.foot_positions(q) == pytest.approx(rd.point_position(model, legs.feet, q))
+    ahead = observer.foot_positions(rd.integrate(model, q, qd, 1e-6))
+    back = observer.foot_positions(rd.integrate(model, q, qd, -1e-6))
+    assert observer.foot_velocities(q, qd) == pytest.approx((ahead - back) / 2e-6, abs=1e-6)
 
 
 def test_a_reset_forgets_the_past():

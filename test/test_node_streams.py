@@ -8,35 +8,63 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
+from nav_msgs.msg import Odometry
 from ros_nodes import BEST_EFFORT, Peer, Process, peer, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.ros import convert
 
 pytestmark = pytest.mark.ros
+SIMULATED = ("-p", "use_sim_time:=true")
 OLDER = "refused joint_states: older than the last"
 
 
 def test_a_killed_controller_can_be_started_again():
-    simulated = ("-p", "use_sim_time:=true")
     plant = Process("plant", "-p", "update_rate:=500.0", "-p", "timestep:=0.002")
-    first = Process("controller", *simulated)
+    first = Process("controller", *SIMULATED)
     with running(plant, first), peer() as us:
         us.until(lambda: us.status("plant").get("message") == "following", "obedience")
         first.popen.kill()
         us.until(lambda: us.status("plant").get("message") == "timed out", "the timeout")
-        again = Process("controller", *simulated)
+        again = Process("controller", *SIMULATED)
         with running(again):
             us.until(lambda: us.status("plant").get("message") == "following", "obedience")
         assert plant.end() == (0, [])
+
+
+def test_a_killed_feedforward_leaves_the_robot_to_its_controller_and_can_be_started_again():
+    plant = Process("plant", "-p", "update_rate:=500.0", "-p", "timestep:=0.002", "-p", "efforts_alone:=false")
+    controller = Process("controller", *SIMULATED, "-p", "weight:=false", "-p", "stand_time:=0.5")
+    carrier = ("feedforward", *SIMULATED, "-p", "dry_run:=false", "-p", "ramp_time:=0.1", "-p", "state_timeout:=0.3")
+    first = Process(*carrier)
+    with running(plant, controller, first), peer() as us:
+        states, odom = us.listen(JointState, "joint_states"), us.listen(Odometry, "odom")
+
+        def carried() -> bool:
+            s = us.status("plant")
+            return s.get("message") == "following" and float(s["effort_controller/commands age [s]"]) < 0.1
+
+        us.until(lambda: carried() and us.status("controller").get("message") == "standing", "the stand")
+        first.popen.kill()
+        silent = "following joint_commands, effort_controller/commands silent"
+        us.until(lambda: us.status("plant").get("message") == silent, "the diagnostic")
+        us.new("odom", 200)
+        again = Process(*carrier)
+        with running(again):
+            us.until(lambda: carried() and us.status("feedforward").get("message") == "enabled", "the carrier")
+            assert again.end() == (0, [])
+        assert min(m.pose.pose.position.z for m in odom[-500:]) > 0.2
+        assert all(np.isfinite([*m.position, *m.velocity, *m.effort]).all() for m in states)
+        assert [node.end() for node in (controller, plant)] == [(0, [])] * 2
 
 
 def test_a_controller_that_comes_late_finds_the_robot_held():
     plant = Process("plant", "-p", "update_rate:=500.0", "-p", "timestep:=0.002")
     with running(plant), peer() as us:
         us.until(lambda: us.status("plant").get("message") == "holding", "the hold")
-        controller = Process("controller", "-p", "use_sim_time:=true")
+        controller = Process("controller", *SIMULATED)
         with running(controller):
             us.until(lambda: us.status("plant").get("message") == "following", "obedience")
             assert controller.end() == (0, [])
@@ -65,6 +93,26 @@ def test_the_timeout_action_comes_within_the_timeout_and_a_tick():
         driven = np.array([np.any(m.effort) for m in states]) & (times > obeyed.last)
         acted = times[driven][-1] + period  # the first state that a tick without effort led to
         assert timeout <= acted - obeyed.last <= timeout + 2.0 * period + 1e-6
+        assert plant.end() == (0, [])
+
+
+def test_efforts_that_fall_silent_end_within_the_timeout_and_a_tick():
+    """Each message holds another effort: the first state that shows the last one tells the tick that took it."""
+    period, timeout = 0.005, 0.1
+    options = (f"update_rate:={1 / period}", "timestep:=0.005", f"command_timeout:={timeout}", "timeout_action:=zero")
+    options += ("real_time_factor:=0.2",)
+    plant = Process("plant", *(word for option in options for word in ("-p", option)))
+    with running(plant), peer() as us:
+        states, efforts = us.listen(JointState, "joint_states"), 0.5 + 0.001 * np.arange(20)
+        for effort in efforts:
+            us.new("joint_states")
+            us.send("effort_controller/commands", Float64MultiArray(data=[effort] * 12))
+        us.until(lambda: np.allclose(states[-1].effort, efforts[-1]), "the last effort")
+        us.until(lambda: not np.any(states[-1].effort), "the timeout")
+        last = [convert.seconds_from_stamp(m.header.stamp) for m in states if np.allclose(m.effort, efforts[-1])]
+        lasted = last[-1] - last[0] + period
+        assert timeout - 1e-6 <= lasted <= timeout + period + 1e-6
+        us.until(lambda: us.status("plant").get("message") == "timed out", "the diagnostic")
         assert plant.end() == (0, [])
 
 

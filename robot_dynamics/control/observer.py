@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dynamics import coriolis_matrix, gravity_forces, mass_matrix
-from ..kinematics import point_jacobian, point_position
+from ..kinematics import point_jacobian, point_position, point_velocity
 from .limbs import Legs
 
 Array = NDArray[np.float64]
@@ -58,3 +58,7 @@ class ContactObserver:
     def foot_positions(self, q: Array) -> Array:
         """Return the feet (4, 3), world axes [m]."""
         return point_position(self.legs.model, self.legs.feet, q)
+
+    def foot_velocities(self, q: Array, qd: Array) -> Array:
+        """Return the velocities of the feet (4, 3), world axes [m/s]."""
+        return point_velocity(self.legs.model, self.legs.feet, q, qd)

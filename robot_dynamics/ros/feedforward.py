@@ -117,6 +117,7 @@ class FeedforwardNode(Component):
         self.feeder.stance.set_forces(observer.legs.names, force, now)
         if self.heard(self.contacts):
             self.estimate.position[:], self.estimate.force[:] = observer.foot_positions(state.q), force
+            self.estimate.velocity[:] = observer.foot_velocities(state.q, state.qd)
             self.contacts.publish(self.estimate.stamped(round(1e9 * now)))
 
     def send(self, efforts: convert.Array, nanoseconds: int) -> None:
@@ -221,8 +222,11 @@ class FeedforwardNode(Component):
         refused = feeder.state.counts()
         if self.payloads.refused:
             refused["refused payload"] = self.payloads.refused
+        feet = feeder.stance.feet
+        standing = ", ".join(foot for foot, on in zip(feet, feeder.stance.at(now), strict=True) if on)
         values: dict[str, object] = {
             "mode": feeder.feedforward.mode,
+            **({"standing": standing or "none"} if feet else {}),
             "gain": feeder.limiter.gain,
             "clamped": feeder.limiter.clamped,
             "states": self.answered,
