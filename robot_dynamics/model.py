@@ -7,6 +7,7 @@ is the frame of its first link. Joints stand in the order of the URDF tree walk 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,6 +96,8 @@ class Model:
     shapes: tuple[tuple[Shape, ...], ...]
     """Collision shapes per link, in link frames."""
     robot: Robot
+    options: Mapping[str, Any] = field(repr=False)
+    """What `build_model` made it with from `robot`: its keyword arguments."""
     topology: IntArray = field(repr=False)
     parameters: Array = field(repr=False)
     """Packed rows, see `kernels.rows`."""
@@ -358,7 +361,14 @@ def build_model(
     ModelError, UnknownNameError
         A rotor or armature for a joint that is not there or has no single axis, an unknown root or kept link.
     """
-    walk = _Walk(robot, _find_root(robot, root), floating_base, keep_links)
+    options: dict[str, Any] = {
+        "floating_base": floating_base,
+        "keep_links": tuple(keep_links),
+        "root": root,
+        "armature": dict(armature or {}),
+        "rotors": dict(rotors or {}),
+    }
+    walk = _Walk(robot, _find_root(robot, root), floating_base, options["keep_links"])
     joints = {b.joint.name: b.joint for b in walk.bodies if b.joint is not None}
     momentum = _add_rotors(walk, rotors or {}, joints)
     armatures = _armatures(armature or {}, rotors or {}, joints)
@@ -373,7 +383,7 @@ def build_model(
             C_parent = packed.parameters[body.parent, rows.TURN : rows.TURN + 9].reshape(3, 3)
             packed.parameters[i, rows.ROTOR : rows.ROTOR + 3] = C_parent.T @ R_parent @ momentum[body.joint.name]
     packed.freeze()
-    return _assemble(robot, walk, packed, joints, armatures, floating_base)
+    return _assemble(robot, walk, packed, joints, armatures, options)
 
 
 def _assemble(
@@ -382,7 +392,7 @@ def _assemble(
     packed: _Packed,
     joints: Mapping[str, Joint],
     armatures: Mapping[str, float],
-    floating_base: bool,
+    options: Mapping[str, Any],
 ) -> Model:
     names = tuple(packed.index)
     own = [joints[name] for name in names]
@@ -419,7 +429,7 @@ def _assemble(
         friction=_frozen(friction),
         armature=_frozen([armatures.get(name, 0.0) for name in names]),
         report=report,
-        floating_base=floating_base,
+        floating_base=options["floating_base"],
         q_index=_frozen([packed.index[name][0] for name in names], np.int64),
         v_index=_frozen([packed.index[name][1] for name in names], np.int64),
         joint_kinds=tuple(joint.kind for joint in own),
@@ -429,10 +439,11 @@ def _assemble(
         link_p=_frozen([p for _, _, p in placed]),
         shapes=tuple(link.shapes for link in links),
         robot=robot,
+        options=options,
         topology=packed.topology,
         parameters=packed.parameters,
         row_body=_frozen(packed.row_body, np.int64),
-        limbs=_limbs(packed, floating_base),
+        limbs=_limbs(packed, options["floating_base"]),
     )
 
 

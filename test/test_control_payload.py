@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 import quadrupeds
+from urdf_text import joint_text, link_text, robot_text
 
 import robot_dynamics as rd
 from robot_dynamics.contact.points import contact_points
 from robot_dynamics.control.actuation import Actuation
 from robot_dynamics.control.payload import Payloads
 from robot_dynamics.control.simulation import Simulation, home_pose
+from robot_dynamics.description import Rotor
 from robot_dynamics.errors import ParameterError, UnknownNameError
 from robot_dynamics.plant import Plant
 
@@ -23,7 +25,7 @@ def model() -> rd.Model:
 
 @pytest.fixture
 def payloads(model) -> Payloads:
-    return Payloads(model, dict(zip(model.joint_names, model.armature, strict=True)))
+    return Payloads(model)
 
 
 @pytest.mark.parametrize("link", ["base", "FR_knee"])
@@ -57,6 +59,22 @@ def test_payloads_add_up_replace_each_other_and_go_with_mass_zero(model, payload
     bare = payloads.put("base", 0.0, np.zeros(3), np.zeros((3, 3)))
     q = rd.random_configuration(model, np.random.default_rng(0))
     assert rd.mass_matrix(bare, q).tolist() == rd.mass_matrix(model, q).tolist()
+
+
+@pytest.mark.parametrize("floating_base", [True, False])
+def test_a_robot_keeps_its_rotors_its_links_and_its_root(floating_base):
+    body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    tail = joint_text("b", "c", '<origin xyz="0 0 1"/>', kind="fixed")
+    text = robot_text(*(link_text(n, body) for n in "zabc"), joint_text("z", "a"), joint_text("a", "b"), tail)
+    rotors = {"ab": Rotor(6.0, 0.01, axis=(1.0, 0.0, 0.0))}
+    heavy = text.replace("</robot>", link_text("load", body) + joint_text("b", "load", kind="fixed") + "</robot>")
+    options = {"floating_base": floating_base, "keep_links": ("c",), "root": "a", "rotors": rotors}
+    robot = rd.load_urdf(text, **options)
+    loaded = Payloads(robot).put("b", 1.0, np.zeros(3), np.eye(3))
+    q, qd, qdd = rd.random_configuration(robot, np.random.default_rng(0)), *np.ones((2, robot.nv))
+    assert loaded.body_names == robot.body_names
+    expected = rd.inverse_dynamics(rd.load_urdf(heavy, **options), q, qd, qdd)
+    assert rd.inverse_dynamics(loaded, q, qd, qdd) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

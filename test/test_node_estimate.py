@@ -55,7 +55,6 @@ def delayed(force: np.ndarray, times: np.ndarray, start: np.ndarray) -> np.ndarr
 
 def both(us: Peer, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Stamps (m,), the plant's and the estimated feet (m, 4, 9) of the same states."""
-    us.heard["estimated"].clear()
     times, truth = stream(us, "contacts", count)
     us.until(lambda: us.heard["estimated"] and seconds(us.heard["estimated"][-1]) >= times[-1], "estimates")
     estimates = {seconds(m): table(m) for m in us.heard["estimated"]}

@@ -45,13 +45,13 @@ class InputGuard:
         self.accepted = 0
         self._index = {name: i for i, name in enumerate(self.joints)}
         self._maps: dict[tuple[str, ...], Indices] = {}
-        self._now = -np.inf
         self.forget()
 
     def forget(self) -> None:
         """Start again as if nothing had been received; counts stay."""
         self.receipt: float | None = None
         self.stamp: float | None = None
+        self._now = -np.inf
 
     def tick(self, now: float) -> bool:
         """Notice the time; True if the clock jumped back, which makes the past worthless."""

@@ -1,6 +1,5 @@
 """What a robot carries: bodies fixed to its links while it runs."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -17,9 +16,9 @@ Array = NDArray[np.float64]
 class Payloads:
     """Payloads by link and the robot that carries them; `refused` counts payloads that cannot be."""
 
-    def __init__(self, model: Model, armature: Mapping[str, float]):
-        """Start with the bare `model`, built with this `armature`."""
-        self.model, self.armature = model, dict(armature)
+    def __init__(self, model: Model):
+        """Start with the bare `model`."""
+        self.model = model
         self.carried: dict[str, Inertial] = {}
         self.refused = 0
 
@@ -58,8 +57,7 @@ class Payloads:
             else link
             for link in self.model.robot.links
         )
-        robot = replace(self.model.robot, links=links)
-        return build_model(robot, floating_base=self.model.floating_base, armature=self.armature)
+        return build_model(replace(self.model.robot, links=links), **self.model.options)
 
 
 def joined(a: Inertial | None, b: Inertial) -> Inertial:

@@ -24,7 +24,8 @@ EPOCH = 1.0
 class Simulation:
     """A plant with actuators, in ticks of one command period.
 
-    `time` [s] starts at EPOCH and never falls, also at a reset; `problem` says why the simulation stopped by itself.
+    `time` [s] starts at EPOCH and falls at `rewind` only, not at a reset; `problem` says why the simulation stopped by
+    itself; `stopped` whether it was put to its start and has not gone on since.
     """
 
     def __init__(self, plant: Plant, actuation: Actuation, home: Array, period: float):
@@ -34,6 +35,7 @@ class Simulation:
         self.paused = False
         self.steps = 0
         self.problem = ""
+        self.stopped = False
         self._offset = EPOCH
         self.reset()
         self._offset = EPOCH - plant.time
@@ -53,6 +55,16 @@ class Simulation:
         self.place(self.home, np.zeros(self.plant.model.nv))
         self.actuation.reset(self.joints)
         self.problem = ""
+
+    def rewind(self) -> None:
+        """Let time start again in the present state, holding: commands until now belong to another time."""
+        self._offset = EPOCH - self.plant.time
+        for guard in (self.actuation.targets, self.actuation.efforts, self.placing):
+            guard.forget()
+
+    def switch(self, on: bool) -> None:
+        """Run or pause; steps that are left are not taken."""
+        self.paused, self.steps = not on, 0
 
     def place(self, q: Array, qd: Array) -> None:
         """Put the robot into a state (nq,), (nv,); time goes on."""
@@ -104,15 +116,19 @@ class Simulation:
         self.steps = max(self.steps - 1, 0)
         drive = self.actuation.drive(self.time, self.joints)
         if self.actuation.pausing:
-            self.paused, self.problem = True, "paused: no command"
-            return False
+            return self._end("paused: no command")
         self.plant.track(drive.position, drive.velocity, drive.kp, drive.kd, drive.effort)
         try:
             self.plant.advance(self.period)
         except DivergedError as problem:
-            self.paused, self.problem = True, str(problem)
-            return False
+            return self._end(str(problem))
+        self.problem, self.stopped = "", False
         return True
+
+    def _end(self, problem: str) -> bool:
+        self.switch(False)
+        self.problem = problem
+        return False
 
 
 def chosen_points(model: Model, links: Sequence[str]) -> Points:

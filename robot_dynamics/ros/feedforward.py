@@ -43,7 +43,7 @@ class FeedforwardNode(Component):
         self.feeder = Feeder(model, Feedforward(model, mode, feet, v.friction), state, stance, limiter(model, v))
         legs = find_legs(model, [f for f in v.feet if f]) if v.estimate_contacts else None
         self.observer = None if legs is None else ContactObserver(legs)
-        self.payloads = Payloads(model, v.armature)
+        self.payloads = Payloads(model)
         self.estimate = wire.ContactWriter(() if legs is None else legs.names, "odom")
         self.readers = {kind: wire.Reader(kind) for kind in (JointState, Odometry, MultiDOFJointState)}
         self.observed = self.received = 0.0

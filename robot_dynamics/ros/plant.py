@@ -28,7 +28,7 @@ from ..control.simulation import Simulation, chosen_points, gains, home_pose
 from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
 from ..plant import Plant, PlantParams, SensorNoise
-from . import convert, wire
+from . import convert, simulation_services, wire
 from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, WARN, Component, InvalidHandle, RCLError
 from .markers import Scene
 from .parameters import PlantParameters
@@ -86,10 +86,12 @@ class PlantNode(Component):
         self.simulation.paused = v.start_paused
         self.pace = Pace(1.0 / v.update_rate, v.real_time_factor)
         self.imu_mount = ImuMount(model, v.imu_link)
-        self.payloads = Payloads(model, v.armature)
+        self.payloads = Payloads(model)
         self.noisy = self.plant.params.noise != SensorNoise()
         self.ages: deque[float] = deque(maxlen=1000)
         self.inbox: deque[tuple[Callable[[Any], None], Any]] = deque(maxlen=1024)
+        self.wishes: deque[Callable[[], None]] = deque()
+        self.steppers: list[threading.Event] = []
         self.arrived = threading.Event()
         self._messages()
 
@@ -136,6 +138,7 @@ class PlantNode(Component):
         self.service(SetBool, "~/estop", self.on_estop)
         self.service(Trigger, "~/reset", self.on_reset)
         self.stopping = False
+        self.simulation_services = simulation_services.SimulationServices(self) if simulation_services.srv else None
         self.thread = threading.Thread(target=self.live, name="plant", daemon=True)
         self.thread.start()
 
@@ -143,6 +146,8 @@ class PlantNode(Component):
         """End the thread; one that hangs inside DDS is left behind."""
         self.stopping = True
         self.arrived.set()
+        if self.simulation_services is not None:
+            self.simulation_services.close()
         self.thread.join(timeout=0.5)
 
     def changed(self) -> None:
@@ -187,15 +192,24 @@ class PlantNode(Component):
             if self.simulation.tick():
                 self.sense()
                 self.publish()
+                self.answer_steppers()
                 self.pace.wait()
             else:
+                self.answer_steppers()
                 self.clocks.publish(self.clock_message.stamped(round(1e9 * self.simulation.time)))
                 self.arrived.wait(PAUSED_PERIOD)
                 self.arrived.clear()
                 self.pace.restart()
 
+    def answer_steppers(self) -> None:
+        """Tell who asked for steps that they are done, or will not be."""
+        while self.steppers and not self.simulation.steps:
+            self.steppers.pop().set()
+
     def read_inbox(self) -> None:
-        """Handle what was posted since the last tick."""
+        """Handle what was asked for and posted since the last tick."""
+        while self.wishes:
+            self.wishes.popleft()()
         while self.inbox:
             handler, msg = self.inbox.popleft()
             try:
@@ -325,30 +339,68 @@ class PlantNode(Component):
         except RobotDynamicsError as problem:
             self.warn(f"~/payload refused: {problem}")
         else:
-            self.inbox.append((self.carry, Plant(model, self.plant.params, self.plant.points)))
+            plant = Plant(model, self.plant.params, self.plant.points)
+            self.do(lambda: self.carry(plant))
 
     def carry(self, plant: Plant) -> None:
         """Go on with a plant under another load."""
         self.simulation.carry(plant)
         self.plant = plant
 
+    def unload(self) -> None:
+        """Take all payloads away."""
+        if self.payloads.carried:
+            self.payloads.carried.clear()
+            self.carry(Plant(self.model, self.plant.params, self.plant.points))
+
+    def start_again(self) -> None:
+        """Stop as if just started, but paused."""
+        self.simulation.switch(False)
+        self.unload()
+        self.simulation.reset()
+        self.simulation.rewind()
+        self.simulation.stopped = True
+
     # Services answer at once; the simulation's thread obeys before its next tick.
+
+    def do(self, wish: Callable[[], None]) -> threading.Event:
+        """Ask the simulation's thread for something; the event tells when it is done."""
+        done = threading.Event()
+
+        def obey() -> None:
+            wish()
+            done.set()
+
+        self.wishes.append(obey)
+        self.arrived.set()
+        return done
+
+    def step(self, ticks: int) -> threading.Event:
+        """Ask for so many ticks while paused; the event tells when they are done, or will not be."""
+        done = threading.Event()
+
+        def obey() -> None:
+            self.simulation.steps += ticks
+            self.steppers.append(done)
+
+        self.do(obey)
+        return done
 
     def on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         """Pause or go on."""
-        self.simulation.paused, self.simulation.steps, response.success = request.data, 0, True
-        self.arrived.set()
+        self.do(lambda: self.simulation.switch(not request.data))
+        response.success = True
         return response
 
     def on_estop(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         """Latch the emergency stop (damped joints) or release it."""
-        self.inbox.append((self.simulation.actuation.stop, request.data))
+        self.do(lambda: self.simulation.actuation.stop(request.data))
         response.success = True
         return response
 
     def on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Put the robot back to its start, holding."""
-        self.inbox.append((lambda _: self.simulation.reset(), None))
+        self.do(self.simulation.reset)
         response.success = True
         return response
 

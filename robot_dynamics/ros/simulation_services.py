@@ -1,0 +1,158 @@
+"""The services of simulation_interfaces, which the plant offers where that package is installed (it is not on PyPI)."""
+
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Any
+
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+
+if TYPE_CHECKING:
+    from .plant import PlantNode
+
+try:
+    from simulation_interfaces import msg, srv
+except ImportError:
+    msg = srv = None
+
+FEATURES = (
+    "SIMULATION_RESET",
+    "SIMULATION_RESET_TIME",
+    "SIMULATION_RESET_STATE",
+    "SIMULATION_RESET_SPAWNED",
+    "SIMULATION_STATE_GETTING",
+    "SIMULATION_STATE_SETTING",
+    "SIMULATION_STATE_PAUSE",
+    "STEP_SIMULATION_SINGLE",
+    "STEP_SIMULATION_MULTIPLE",
+)
+PATIENCE = 0.1
+"""Wall time between looks whether the plant still runs [s]."""
+
+
+class SimulationServices:
+    """Answers for one plant in a thread of its own: steps are answered when done, and commands come meanwhile.
+
+    A node of its own, because rclpy answers the services of one node one after the other; its leading underscore hides
+    it from lists.
+    """
+
+    def __init__(self, plant: "PlantNode"):
+        """Offer the services under the plant's name."""
+        self.plant = plant
+        self.node = rclpy.create_node(
+            f"_{plant.get_name()}_services",
+            context=plant.context,
+            namespace=plant.get_namespace(),
+            use_global_arguments=False,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        self.offer(srv.GetSimulatorFeatures, "get_simulator_features", self.on_features)
+        self.offer(srv.GetSimulationState, "get_simulation_state", self.on_get_state)
+        self.offer(srv.SetSimulationState, "set_simulation_state", self.on_set_state)
+        self.offer(srv.ResetSimulation, "reset_simulation", self.on_reset)
+        self.offer(srv.StepSimulation, "step_simulation", self.on_step)
+        self.executor = SingleThreadedExecutor(context=plant.context)
+        self.executor.add_node(self.node)
+        self.thread = threading.Thread(target=self.answer, name="simulation services", daemon=True)
+        self.thread.start()
+
+    def offer(self, kind: type, name: str, callback: Any) -> None:
+        """Create one service, named and remapped as if it were the plant's."""
+        self.node.create_service(kind, self.plant.resolve_service_name(f"~/{name}"), callback)
+
+    def answer(self) -> None:
+        """Answer until closed."""
+        with contextlib.suppress(ExternalShutdownException):
+            self.executor.spin()
+
+    def close(self) -> None:
+        """Stop answering."""
+        self.executor.shutdown(timeout_sec=PATIENCE)
+        self.thread.join(timeout=2.0 * PATIENCE)
+        self.node.destroy_node()
+
+    def on_features(self, _: Any, response: Any) -> Any:
+        """Say which parts of the standard there are."""
+        response.features.features = [getattr(msg.SimulatorFeatures, name) for name in FEATURES]
+        response.features.custom_info = "robot_dynamics plant: payloads count as spawned"
+        return response
+
+    def on_get_state(self, _: Any, response: Any) -> Any:
+        """Say whether the plant is stopped, playing or paused."""
+        response.state.state = self.state()
+        return done(response)
+
+    def state(self) -> int:
+        """Return the state of the plant; stopped is paused at the start."""
+        simulation = self.plant.simulation
+        if not simulation.paused:
+            return msg.SimulationState.STATE_PLAYING
+        return msg.SimulationState.STATE_STOPPED if simulation.stopped else msg.SimulationState.STATE_PAUSED
+
+    def on_set_state(self, request: Any, response: Any) -> Any:
+        """Play, pause, or stop, which is pause and reset."""
+        wanted, kind = request.state.state, msg.SimulationState
+        names = {kind.STATE_STOPPED: "stopped", kind.STATE_PLAYING: "playing", kind.STATE_PAUSED: "paused"}
+        if wanted not in names:
+            text = f"the plant can be {', '.join(names.values())}; its lifecycle or a signal ends it"
+            return failed(response, msg.Result.RESULT_FEATURE_UNSUPPORTED, text)
+        if wanted == self.state():
+            text = f"already {names[wanted]}"
+            return failed(response, srv.SetSimulationState.Response.ALREADY_IN_TARGET_STATE, text)
+        self.obeyed(self.plant.do(lambda: self.enter(wanted)))
+        return done(response)
+
+    def enter(self, state: int) -> None:
+        """Play, pause, or stop; runs in the simulation's thread."""
+        if state == msg.SimulationState.STATE_STOPPED:
+            self.plant.start_again()
+        else:
+            self.plant.simulation.switch(state == msg.SimulationState.STATE_PLAYING)
+            self.plant.simulation.stopped = False
+
+    def on_reset(self, request: Any, response: Any) -> Any:
+        """Put back the time, the robot, or take payloads away; all of it by default."""
+        kind, simulation = srv.ResetSimulation.Request, self.plant.simulation
+        scope = request.scope or kind.SCOPE_ALL
+        parts = {
+            kind.SCOPE_SPAWNED: self.plant.unload,
+            kind.SCOPE_STATE: simulation.reset,
+            kind.SCOPE_TIME: simulation.rewind,
+        }
+        for part, reset in parts.items():
+            if scope & part:
+                self.obeyed(self.plant.do(reset))
+        return done(response)
+
+    def on_step(self, request: Any, response: Any) -> Any:
+        """Go on by so many ticks; only while paused."""
+        simulation = self.plant.simulation
+        if not simulation.paused:
+            return failed(response, msg.Result.RESULT_OPERATION_FAILED, "only a paused simulation can be stepped")
+        if not self.obeyed(self.plant.step(request.steps)):
+            return failed(response, msg.Result.RESULT_OPERATION_FAILED, "the plant ends")
+        if simulation.problem or not simulation.paused:
+            text = simulation.problem or "the simulation was resumed"
+            return failed(response, msg.Result.RESULT_OPERATION_FAILED, text)
+        return done(response)
+
+    def obeyed(self, event: threading.Event) -> bool:
+        """Wait until the simulation's thread has done something; False if it ends before."""
+        while not event.wait(PATIENCE):
+            if self.plant.stopping:
+                return False
+        return True
+
+
+def done(response: Any) -> Any:
+    """Say that all went well."""
+    response.result.result = msg.Result.RESULT_OK
+    return response
+
+
+def failed(response: Any, code: int, text: str) -> Any:
+    """Say why not."""
+    response.result.result, response.result.error_message = code, text
+    return response

@@ -1,0 +1,212 @@
+"""The services of simulation_interfaces, asked of a plant that runs; all but their way over DDS.
+
+Where that package is not installed, stand-ins with the same fields take the place of its types.
+"""
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+import rclpy
+import stand_in_interfaces
+from ros_nodes import PATIENCE, URDF, Process, compile_kernels, peer, running
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from robot_dynamics.control.simulation import EPOCH
+from robot_dynamics.ros import simulation_services
+from robot_dynamics.ros.plant import PlantNode
+
+pytestmark = pytest.mark.ros
+PERIOD = 0.002
+PARAMETERS = (f"urdf_file:={URDF}", f"update_rate:={1.0 / PERIOD}", f"timestep:={PERIOD}")
+STATE = (simulation_services.msg or stand_in_interfaces).SimulationState
+
+
+class Asked:
+    """A plant and the answers of its services."""
+
+    def __init__(self, plant: PlantNode, services: dict[str, tuple[Any, Callable[[Any, Any], Any]]]):
+        self.plant, self.simulation, self.services = plant, plant.simulation, services
+
+    def ask(self, name: str, **fields: Any) -> Any:
+        kind, callback = self.services[name]
+        return callback(kind.Request(**fields), kind.Response())
+
+    def set_state(self, state: int) -> int:
+        return self.ask("set_simulation_state", state=STATE(state=state)).result.result
+
+    @property
+    def state(self) -> int:
+        return self.ask("get_simulation_state").state.state
+
+
+@pytest.fixture
+def asked(monkeypatch) -> Iterator[Asked]:
+    compile_kernels()
+    services: dict[str, Any] = {}
+    if simulation_services.srv is None:
+        for name in ("msg", "srv"):
+            monkeypatch.setattr(simulation_services, name, stand_in_interfaces)
+
+    def offer(_, kind, name, callback):
+        services[name] = kind, callback
+
+    monkeypatch.setattr(simulation_services.SimulationServices, "offer", offer)
+    rclpy.init(args=["--ros-args", *(word for p in PARAMETERS for word in ("-p", p))])
+    plant = PlantNode("plant")
+    try:
+        plant.begin()
+        yield Asked(plant, services)
+    finally:
+        plant.quit()
+        plant.destroy_node()
+        rclpy.try_shutdown()
+
+
+def test_the_features_are_numbers_of_the_standard_and_all_services_are_offered(asked):
+    assert asked.ask("get_simulator_features").features.features[:3] == [20, 21, 22]
+    assert set(asked.services) == {
+        "get_simulator_features",
+        "get_simulation_state",
+        "set_simulation_state",
+        "reset_simulation",
+        "step_simulation",
+    }
+
+
+def test_play_pause_and_stop(asked):
+    s = asked.simulation
+    assert asked.state == STATE.STATE_PLAYING
+    assert asked.set_state(STATE.STATE_PAUSED) == 1
+    assert asked.set_state(STATE.STATE_PAUSED) == 101
+    assert asked.state == STATE.STATE_PAUSED
+    assert s.time > EPOCH
+    assert asked.set_state(STATE.STATE_STOPPED) == 1
+    assert asked.state == STATE.STATE_STOPPED
+    assert s.time == EPOCH
+    assert s.plant.q.tolist() == s.home.tolist()
+    assert asked.set_state(STATE.STATE_PAUSED) == 1
+    assert asked.state == STATE.STATE_PAUSED
+    assert s.time == EPOCH
+    assert asked.set_state(STATE.STATE_PLAYING) == 1
+    assert asked.state == STATE.STATE_PLAYING
+    answer = asked.ask("set_simulation_state", state=STATE(state=STATE.STATE_QUITTING)).result
+    assert (answer.result, "stopped, playing, paused" in answer.error_message) == (0, True)
+
+
+def test_steps_are_done_when_the_answer_comes(asked):
+    s = asked.simulation
+    answer = asked.ask("step_simulation", steps=1).result
+    assert (answer.result, answer.error_message) == (4, "only a paused simulation can be stepped")
+    asked.set_state(STATE.STATE_STOPPED)
+    for steps in (1, 0, 25):
+        before = s.time
+        assert asked.ask("step_simulation", steps=steps).result.result == 1
+        assert s.time - before == pytest.approx(steps * PERIOD)
+    assert asked.state == STATE.STATE_PAUSED
+
+
+def test_steps_that_cannot_be_done_are_answered_with_the_reason(asked):
+    asked.set_state(STATE.STATE_PAUSED)
+    asked.plant.do(lambda: asked.plant.plant.push("base", [0.0, 0.0, 0.0, 1e300, 0.0, 0.0], 1.0))
+    answer = asked.ask("step_simulation", steps=3).result
+    assert (answer.result, "the plant stopped" in answer.error_message) == (4, True)
+    assert asked.ask("reset_simulation").result.result == 1
+    assert asked.ask("step_simulation", steps=3).result.result == 1
+
+
+@pytest.mark.parametrize("how", ["resumed", "ended"])
+def test_who_waits_for_steps_gets_an_answer_whatever_happens(asked, how):
+    asked.set_state(STATE.STATE_PAUSED)
+    answers: list[Any] = []
+    waiting = threading.Thread(target=lambda: answers.append(asked.ask("step_simulation", steps=10**9).result))
+    waiting.start()
+    before = asked.simulation.time
+    while asked.simulation.time == before:
+        waiting.join(0.001)
+    if how == "resumed":
+        asked.plant.on_pause(SimpleNamespace(data=False), SimpleNamespace())
+    else:
+        asked.plant.quit()
+    waiting.join(PATIENCE)
+    assert answers[0].result == 4
+    assert answers[0].error_message == {"resumed": "the simulation was resumed", "ended": "the plant ends"}[how]
+
+
+def test_a_reset_has_the_scope_that_is_asked_for(asked):
+    s, plant = asked.simulation, asked.plant
+    asked.set_state(STATE.STATE_PAUSED)
+    plant.do(lambda: plant.carry(type(plant.plant)(plant.payloads.put("base", 2.0, np.zeros(3), np.eye(3)))))
+    asked.ask("step_simulation", steps=10)
+    mass = plant.model.mass
+    before, q = s.time, s.plant.q
+    asked.ask("reset_simulation", scope=1)
+    assert s.time == EPOCH
+    assert s.plant.q.tolist() == q.tolist() != s.home.tolist()
+    asked.ask("step_simulation", steps=10)
+    before = s.time
+    asked.ask("reset_simulation", scope=2)
+    assert s.time == before
+    assert s.plant.q.tolist() == s.home.tolist()
+    assert s.plant.model.mass == pytest.approx(mass + 2.0)
+    asked.ask("reset_simulation", scope=4)
+    assert s.plant.model.mass == pytest.approx(mass)
+    asked.ask("step_simulation", steps=10)
+    asked.ask("reset_simulation", scope=0)
+    assert s.time == EPOCH
+    assert s.plant.q.tolist() == s.home.tolist()
+    assert plant.status()[:2] == (0, "paused")
+
+
+def test_nothing_is_offered_without_the_package(monkeypatch, asked):
+    asked.plant._deactivate()
+    monkeypatch.setattr(simulation_services, "srv", None)
+    asked.plant._activate()
+    assert asked.plant.simulation_services is None
+
+
+OVER_DDS = f"""
+import sys
+sys.path.insert(0, "{Path(__file__).parent}")
+import stand_in_interfaces
+from std_srvs.srv import Trigger
+from robot_dynamics.ros import plant, run, simulation_services as services
+
+def answered(self, kind, name, callback):
+    def answer(_, response):
+        said = callback(kind.Request(), kind.Response())
+        response.success = said.result.result == 1 if hasattr(said, "result") else True
+        return response
+    offer(self, Trigger, name, answer)
+
+offer, services.SimulationServices.offer = services.SimulationServices.offer, answered
+services.msg = services.srv = stand_in_interfaces
+parameters = ["urdf_file:={URDF}", "start_paused:=true"]
+sys.exit(run.run(plant.PlantNode, "plant", ["", "--ros-args", *(w for p in parameters for w in ("-p", p))]))
+"""
+
+
+def test_the_way_over_dds_and_the_end():
+    """With std_srvs/Trigger for every type, as a stand-in cannot travel: one step each, answered by the second node."""
+    plant = Process("plant", command=[sys.executable, "-c", OVER_DDS])
+    with running(plant), peer() as us:
+        plant.await_line("ready")
+        us.listen(JointState, "joint_states", 10)
+        us.until(lambda: us.status("plant").get("message") == "paused", "the diagnostic")
+        for _ in range(3):
+            assert us.call(Trigger, "plant/step_simulation").success
+        us.until(lambda: len(us.heard["joint_states"]) == 3, "a state after every step")
+        assert us.call(Trigger, "plant/get_simulation_state").success
+        assert us.call(Trigger, "plant/reset_simulation").success
+        assert us.call(Trigger, "plant/get_simulator_features").success
+        assert {name for name in us.node.get_node_names() if "peer" not in name} == {"_plant_services", "plant"}
+        assert plant.end() == (0, [])
