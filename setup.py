@@ -14,6 +14,7 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (SHARE, ["package.xml"]),
         (f"{SHARE}/config", sorted(glob("config/*.yaml"))),
+        (f"{SHARE}/examples/ros2_control", sorted(glob("examples/ros2_control/*.*"))),
         (f"{SHARE}/launch", sorted(glob("launch/*.launch.py"))),
         (f"{SHARE}/rviz", sorted(glob("rviz/*.rviz"))),
         (f"{SHARE}/urdf", sorted(glob("urdf/*.urdf"))),

@@ -81,6 +81,8 @@ def test_share_is_where_launch_looks(prefix):
     assert {f"{name}.yaml" for name in NODES} <= {path.name for path in (share / "config").iterdir()}
     assert (share / "urdf" / "mini_cheetah.urdf").is_file()
     assert (share / "rviz" / "quadruped.rviz").is_file()
+    example = {path.name for path in (share / "examples" / "ros2_control").glob("*.*")}
+    assert example == {"controllers.yaml", "mini_cheetah.xacro", "ros2_control.launch.py"}
 
 
 @needs_ros
@@ -132,7 +134,9 @@ def test_manifest_names_every_ros_package_that_is_imported():
     manifest = ET.parse(ROOT / "package.xml").getroot()
     declared = {element.text for element in manifest if element.tag.endswith("depend")}
     imported = re.compile(
-        r"^\s*(?:from|import) (\w+_msgs|std_srvs|rclpy|launch|launch_ros|ament_index_python|xacro)\b", re.M
+        r"^\s*(?:from|import) "
+        r"(\w+_msgs|std_srvs|simulation_interfaces|rclpy|launch|launch_ros|ament_index_python|xacro)\b",
+        re.M,
     )
     used = {name for path in ROOT.glob("robot_dynamics/**/*.py") for name in imported.findall(path.read_text())}
     assert used - {"builtin_interfaces"} <= declared

@@ -29,7 +29,7 @@ def test_commands_exist(page):
     assert set(re.findall(r"^make ([a-z-]+)", text, re.MULTILINE)) <= targets
     assert set(re.findall(r"^robot_dynamics ([a-z-]+)", text, re.MULTILINE)) <= set(cli.COMMANDS)
     launched = set(re.findall(r"ros2 launch robot_dynamics (\w+\.launch\.py)", text))
-    assert launched <= {path.name for path in (ROOT / "launch").iterdir()}
+    assert launched <= {path.name for folder in ("launch", "examples") for path in (ROOT / folder).rglob("*.launch.py")}
 
 
 def test_first_screen_has_sentence_picture_commands_and_launch_line():
