@@ -58,6 +58,15 @@ def test_the_base_is_taken_with_a_unit_quaternion_or_refused(state):
     assert state.counts() == {"refused odom: not finite": 2}
 
 
+def test_the_base_of_another_frame_is_refused(model, state):
+    assert state.set_base(LEVEL, np.zeros(6), 1.0, 1.0, "base")
+    assert not state.set_base(LEVEL, np.ones(6), 1.01, 1.01, "base_footprint")
+    assert "'base_footprint', not 'base'; see base_frame" in state.base.problem
+    assert state.counts() == {"refused odom: other frame": 1}
+    assert not state.qd.any()
+    assert MeasuredState(model, 0.1, "trunk").set_base(LEVEL, np.zeros(6), 1.0, 1.0, "trunk")
+
+
 def test_stance_switches_with_hysteresis_and_is_assumed_when_unknown():
     flags = StanceFlags(("a", "b"), 10.0, 0.1)
     assert flags.at(1.0).all()

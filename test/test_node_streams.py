@@ -206,6 +206,26 @@ def test_a_second_publisher_of_joint_states_is_named_until_it_goes():
         answered(us, sensors, answers)
 
 
+def test_odom_of_another_frame_is_refused_and_named_until_it_is_right():
+    node = Process("feedforward", *SIMULATED, "-p", "base_frame:=trunk")
+    with running(node), peer() as us:
+        node.await_line("ready")
+        sensors = Sensors(us)
+
+        def status(frame: str) -> dict[str, str]:
+            sensors.tick()
+            odom = Odometry(child_frame_id=frame)
+            odom.pose.pose.orientation.w = 1.0
+            convert.write_stamp(odom.header.stamp, round(1e9 * sensors.now))
+            us.send("odom", odom)
+            return us.status("feedforward")
+
+        us.until(lambda: "refused odom: other frame" in status("base_footprint"), "the refusal")
+        us.until(lambda: status("base_footprint")["message"] == "no odom: base taken as level", "the consequence")
+        us.until(lambda: status("trunk")["message"] == "dry run", "the recovery")
+        assert node.end() == (0, [])
+
+
 def test_ten_states_at_once_are_answered_in_order():
     with fed() as (us, sensors, answers):
         answered(us, sensors, answers)

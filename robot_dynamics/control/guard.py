@@ -26,6 +26,7 @@ DUPLICATE = "duplicate joint"
 STALE = "stale stamp"
 FUTURE = "stamp from the future"
 OLDER = "older than the last"
+FRAME = "other frame"
 CLOCK = "clock jumped back"
 
 
@@ -110,11 +111,11 @@ class InputGuard:
             return self._maps[key]
         unknown = [name for name in key if name not in self._index]
         if unknown:
-            self._refuse(UNKNOWN, f"'{unknown[0]}' is not a joint; valid names: {', '.join(self.joints)}")
+            self.refuse(UNKNOWN, f"'{unknown[0]}' is not a joint; valid names: {', '.join(self.joints)}")
         elif len(set(key)) < len(key):
-            self._refuse(DUPLICATE, f"'{next(n for n in key if key.count(n) > 1)}' is named twice")
+            self.refuse(DUPLICATE, f"'{next(n for n in key if key.count(n) > 1)}' is named twice")
         elif not key:
-            self._refuse(LENGTH, "no joint names given")
+            self.refuse(LENGTH, "no joint names given")
         else:
             where = np.array([self._index[name] for name in key], dtype=np.intp)
             if len(self._maps) < 16:
@@ -125,14 +126,14 @@ class InputGuard:
     def _lengths(self, columns: Sequence[Array], length: int, empty: bool = True) -> bool:
         for column in columns:
             if len(column) != length and not (empty and len(column) == 0):
-                self._refuse(LENGTH, f"expected {length} values, got {len(column)}")
+                self.refuse(LENGTH, f"expected {length} values, got {len(column)}")
                 return False
         return True
 
     def _finite(self, columns: Sequence[Array]) -> bool:
         for column in columns:
             if not finite(column):
-                self._refuse(NOT_FINITE, f"value {int(np.argmin(np.isfinite(column)))} is not finite")
+                self.refuse(NOT_FINITE, f"value {int(np.argmin(np.isfinite(column)))} is not finite")
                 return False
         return True
 
@@ -141,22 +142,23 @@ class InputGuard:
         if stamp:
             if self.max_age and now - stamp > self.max_age:
                 age = f"stamp {stamp:.3f} s is {now - stamp:.3g} s old at {now:.3f} s"
-                self._refuse(STALE, f"{age}; is use_sim_time the same everywhere?")
+                self.refuse(STALE, f"{age}; is use_sim_time the same everywhere?")
                 return False
             if stamp - now > self.ahead:
-                self._refuse(
+                self.refuse(
                     FUTURE, f"stamp {stamp:.3f} s is ahead of {now:.3f} s; is use_sim_time the same everywhere?"
                 )
                 return False
             if self.stamp is not None and stamp < self.stamp:
-                self._refuse(OLDER, f"stamp {stamp:.4f} s follows {self.stamp:.4f} s; are there two publishers?")
+                self.refuse(OLDER, f"stamp {stamp:.4f} s follows {self.stamp:.4f} s; are there two publishers?")
                 return False
         self.stamp = stamp or None
         self.receipt = now
         self.accepted += 1
         return True
 
-    def _refuse(self, cause: str, problem: str) -> None:
+    def refuse(self, cause: str, problem: str) -> None:
+        """Count a message that must not be used, and keep the sentence that says why."""
         self._count(cause, f"refused: {problem}")
 
     def _count(self, cause: str, problem: str) -> None:

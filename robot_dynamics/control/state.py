@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..kinematics import neutral
 from ..model import Model
-from .guard import InputGuard, finite
+from .guard import FRAME, InputGuard, finite
 
 Array = NDArray[np.float64]
 
@@ -20,9 +20,10 @@ class MeasuredState:
     whether a base state came (until then the base is taken as level and at rest).
     """
 
-    def __init__(self, model: Model, max_age: float):
-        """Refuse messages older than `max_age` [s]."""
+    def __init__(self, model: Model, max_age: float, base_frame: str = ""):
+        """Refuse messages older than `max_age` [s], and base states of other frames (the root link's if empty)."""
         self.model = model
+        self.base_frame = base_frame or model.link_names[0]
         self.joints = InputGuard(model.joint_names, max_age)
         self.base = InputGuard(("base",), max_age)
         self.q, self.qd = neutral(model), np.zeros(model.nv)
@@ -52,8 +53,14 @@ class MeasuredState:
             self.effort[where] = effort
         return True
 
-    def set_base(self, pose: Sequence[float], twist: Sequence[float], stamp: float, now: float) -> bool:
-        """Take the base pose (7,) and twist (6,) in base axes. Returns whether they were used."""
+    def set_base(self, pose: Sequence[float], twist: Sequence[float], stamp: float, now: float, frame: str = "") -> bool:
+        """Take the base pose (7,) and twist (6,) in base axes, of a `frame` if it is named; returns if they were used.
+
+        Pose and twist of another frame on the robot are those of a robot that stands and turns elsewhere.
+        """
+        if frame not in ("", self.base_frame):
+            self.base.refuse(FRAME, f"it is about '{frame}', not '{self.base_frame}'; see base_frame")
+            return False
         x, y, z, *quaternion = pose
         size = math.hypot(*quaternion)
         good = math.isfinite(sum(pose) + sum(twist)) and 0.5 < size < 2.0

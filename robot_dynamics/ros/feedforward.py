@@ -38,7 +38,7 @@ class FeedforwardNode(Component):
         v, model = self.values, self.model
         feet = find_legs(model, [f for f in v.feet if f]).feet if v.mode == "stance" and model.floating_base else None
         mode: Mode = "inverse_dynamics" if v.mode == "stance" and feet is None else v.mode
-        state = MeasuredState(model, v.state_timeout)
+        state = MeasuredState(model, v.state_timeout, v.base_frame)
         stance = StanceFlags(() if feet is None else feet.link, v.contact_threshold, v.state_timeout)
         self.feeder = Feeder(model, Feedforward(model, mode, feet, v.friction), state, stance, limiter(model, v))
         legs = find_legs(model, [f for f in v.feet if f]) if v.estimate_contacts else None
@@ -134,7 +134,8 @@ class FeedforwardNode(Component):
     def on_base(self, data: bytes) -> None:
         """Take the base state, at the time of the joint state that it goes with."""
         msg = self.readers[Odometry].read(data)
-        if not self.feeder.state.set_base(*wire.base_from_odometry(msg), msg.stamp, self.received or msg.stamp):
+        stamp, now = msg.stamp, self.received or msg.stamp
+        if not self.feeder.state.set_base(*wire.base_from_odometry(msg), stamp, now, msg.names[1]):
             self.warn(f"odom {self.feeder.state.base.problem}")
 
     def on_contacts(self, data: bytes) -> None:

@@ -37,7 +37,7 @@ class MonitorNode(Component):
     def build(self) -> None:
         """Make messages and statistics, and warm the dynamics up."""
         v, model = self.values, self.model
-        self.state = MeasuredState(model, v.state_timeout)
+        self.state = MeasuredState(model, v.state_timeout, v.base_frame)
         self.forces = ContactForces(model)
         self.readers = {kind: wire.Reader(kind) for kind in (JointState, Odometry, MultiDOFJointState)}
         self.commands = wire.Reader(JointState)
@@ -90,7 +90,7 @@ class MonitorNode(Component):
     def on_base(self, data: bytes) -> None:
         """Take the base state."""
         msg = self.readers[Odometry].read(data)
-        if not self.state.set_base(*wire.base_from_odometry(msg), msg.stamp, self.now() or msg.stamp):
+        if not self.state.set_base(*wire.base_from_odometry(msg), msg.stamp, self.now() or msg.stamp, msg.names[1]):
             self.warn(f"odom {self.state.base.problem}")
 
     def on_contacts(self, data: bytes) -> None:

@@ -194,7 +194,9 @@ class FeedforwardParameters(RobotParameters):
     friction: float = parameter(
         0.5, "Coulomb friction assumed of the ground under the feet.", low=0.01, high=10, fixed=True
     )
-    base_frame: str = parameter("", "Expected child frame of odom; empty: the root link.", fixed=True)
+    base_frame: str = parameter(
+        "", "Child frame that odom must have; odom of another is refused; empty: the root link.", fixed=True
+    )
     feet: tuple[str, ...] = parameter(("",), 'Foot links; [""]: found from the collision geometry.', fixed=True)
     contact_threshold: float = parameter(
         5.0, "Normal force above which a foot of `contacts` counts as standing.", "N", low=0
@@ -212,6 +214,9 @@ class MonitorParameters(RobotParameters):
     residual_rate: float = parameter(100.0, "Highest rate of ~/residual.", "Hz", low=1, high=1000, fixed=True)
     window: float = parameter(5.0, "Span of the running statistics.", "s", low=0.5, high=60, fixed=True)
     state_timeout: float = parameter(0.5, "Age of joint_states at which the diagnostic turns stale.", "s", low=0.001)
+    base_frame: str = parameter(
+        "", "Child frame that odom must have; odom of another is refused; empty: the root link.", fixed=True
+    )
     kp: tuple[float, ...] = parameter(
         (0.0,),
         "Position gain for the delay margin, one or per joint; 0: that of the plant, from weight and leg length.",

@@ -419,6 +419,7 @@ class PlantNode(Component):
         if message == "following" and a.efforts.receipt is not None and a.efforts.stale(s.time):
             level, message = WARN, "following joint_commands, effort_controller/commands silent"
         ages = np.quantile(self.ages, [0.5, 0.99]) if self.ages else (np.inf, np.inf)
+        energy = self.plant.energy
         values = {
             "time [s]": s.time,
             "command age p50 [s]": float(ages[0]),
@@ -429,7 +430,8 @@ class PlantNode(Component):
             **self.pace.figures(),
             "contact solver residual": self.plant.solver.residual,
             "unconverged steps": self.plant.solver.unconverged,
-            "energy balance error [J]": self.plant.energy.balance_error,
+            "energy balance error [J]": energy.balance_error,
+            **({"momentum error [N s]": energy.momentum_error} if self.model.floating_base else {}),
             "mass [kg]": self.plant.model.mass,
             **refused,
         }
