@@ -214,6 +214,15 @@ def test_the_feeder_follows_a_trajectory_and_ramps_its_gain(fixed):
     assert out == pytest.approx(0.1 * wanted)
 
 
+def test_the_ramp_begins_with_the_first_state_after_enabling(fixed):
+    feed, n = feeder(fixed, ramp_time=0.1), fixed.nv
+    feed.state.set_joints(fixed.joint_names, np.full(n, 0.1), np.zeros(n), np.zeros(0), 1.0, 1.0)
+    feed.efforts(1.0)
+    feed.enable(True)
+    assert not feed.efforts(5.0).any()
+    assert feed.efforts(5.05) == pytest.approx(0.5 * feed.feedforward.torque(feed.solution))
+
+
 def test_a_silent_state_is_noticed(model):
     feed, n = feeder(model), len(model.joint_names)
     assert feed.timed_out(1.0)

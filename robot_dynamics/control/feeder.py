@@ -28,6 +28,11 @@ class Feeder:
         self.reference = StreamedReference(len(model.joint_names), 0.1)
         self._last: float | None = None
 
+    def enable(self, on: bool) -> None:
+        """Start the ramp with the next state, whose effort is still 0 however long the state was silent; or go dry."""
+        self.limiter.enable(on)
+        self._last = None
+
     def carry(self, model: Model) -> None:
         """Go on with the same robot under another load."""
         self.model = model

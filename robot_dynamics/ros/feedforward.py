@@ -196,7 +196,7 @@ class FeedforwardNode(Component):
             return response
         if not request.data:
             self.send(np.zeros(len(self.order)), self.nanoseconds())
-        self.feeder.limiter.enable(request.data)
+        self.feeder.enable(request.data)
         response.success = True
         return response
 
