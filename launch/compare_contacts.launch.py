@@ -2,12 +2,11 @@
 
 from launch import LaunchDescription
 from launch.actions import GroupAction, OpaqueFunction, SetLaunchConfiguration
-from launch_ros.actions import SetRemap
 
 from robot_dynamics.ros.launching import PLANT, ROBOT, VIEW, declare, given, listed, node, plant, switched, view
 
 LAWS = ("spring_damper", "impulse")
-ARGUMENTS = [name for name in (*ROBOT, *PLANT, *VIEW, "feet", "trot") if name != "contact_model"]
+ARGUMENTS = [name for name in (*ROBOT, *PLANT, *VIEW, "feet", "trot") if name not in ("contact_model", "own_clock")]
 
 
 def generate_launch_description():
@@ -21,14 +20,9 @@ def start_both(context):
 
 
 def one_robot(namespace, law):
-    settings = {"namespace": namespace, "contact_model": law}
-    return GroupAction(
-        [
-            *(SetLaunchConfiguration(name, value) for name, value in settings.items()),
-            *(SetRemap(f"/{topic}", topic) for topic in ("clock", "tf", "tf_static")),
-            OpaqueFunction(function=start_one),
-        ]
-    )
+    settings = {"namespace": namespace, "contact_model": law, "own_clock": "true"}
+    configured = [SetLaunchConfiguration(name, value) for name, value in settings.items()]
+    return GroupAction([*configured, OpaqueFunction(function=start_one)])
 
 
 def start_one(context):

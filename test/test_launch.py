@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("launch_ros", reason="ROS's launch and launch_ros are not on PyPI; source a ROS 2 installation")
+from ament_index_python.packages import get_packages_with_prefixes
 from launch import LaunchContext
 from launch.actions import DeclareLaunchArgument
 from launch.launch_description_sources import PythonLaunchDescriptionSource
@@ -79,6 +80,7 @@ def test_arguments_are_described(name):
     ]
     names = {argument.name for argument in declared}
     assert {"namespace", "urdf_file", "use_sim_time", "params_file", "log_level"} <= names
+    assert ("own_clock" in names) == (name != "compare_contacts"), "two robots always have a clock each"
     assert all(argument.description.startswith(launching.ARGUMENTS[argument.name][1]) for argument in declared)
 
 
@@ -112,7 +114,7 @@ def test_broken_xacro_is_one_sentence(prefix, tmp_path):
     [
         ("plant", ["paused:=true", "clearance:=0.1", "contact_model:=impulse"]),
         ("feedforward", [f"urdf_file:={launching.MINI_CHEETAH}", "controller:=my_controller"]),
-        ("quadruped", ["namespace:=my_robot", "trot:=true"]),
+        ("quadruped", ["namespace:=my_robot", "own_clock:=true", "trot:=true"]),
         ("compare_contacts", ["log_level:=info"]),
     ],
 )
@@ -131,3 +133,10 @@ def test_nodes_become_ready_and_end_on_ctrl_c(name, arguments, prefix):
         process.kill()
     assert len(re.findall(r"process has (finished cleanly|died)", rest)) == LAUNCHES[name], rest
     assert "Traceback" not in "".join(lines) + rest
+
+
+def test_the_ros2_control_example_names_the_packages_that_are_missing(prefix):
+    if "controller_manager" in get_packages_with_prefixes():
+        pytest.skip("controller_manager is installed")
+    said = refusal(prefix, "../examples/ros2_control/ros2_control")
+    assert "packages that are not installed: controller_manager, joint_state_topic_hardware_interface" in said

@@ -11,7 +11,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.launching import ROBOT, VIEW, declare, given, node, view
 
 HERE = Path(__file__).resolve().parent
-FIXED = {"namespace": "", "use_sim_time": "true"}
+FIXED = {"namespace": "", "own_clock": "false", "use_sim_time": "true"}
 ARGUMENTS = [name for name in (*ROBOT, *VIEW) if name not in FIXED]
 CONTROLLERS = ("joint_state_broadcaster", "leg_controller")
 PACKAGES = (

@@ -1,7 +1,7 @@
 """What the launch files share: their arguments, where the robot comes from, how a node of this package is started."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ MINI_CHEETAH = str(SHARE / "urdf" / "mini_cheetah.urdf")
 
 ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "namespace": ("", "Namespace of every node.", None),
+    "own_clock": ("false", "Whether /clock and /tf go into the namespace, for several simulated robots.", SWITCH),
     "urdf_file": (MINI_CHEETAH, f"URDF or .xacro file, or '{FROM_TOPIC}': the topic robot_description.", None),
     "description_package": ("", "Package in whose share folder urdf_file lies; empty: urdf_file is a path.", None),
     "xacro_args": ("", "Arguments of a .xacro file, as 'name:=value name:=value'.", None),
@@ -45,7 +46,16 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
 """Launch argument -> default, description, valid values."""
 
 VIEW = ("use_sim_time", "rviz", "rviz_config")
-ROBOT = ("namespace", "urdf_file", "description_package", "xacro_args", "joints", "params_file", "log_level")
+ROBOT = (
+    "namespace",
+    "own_clock",
+    "urdf_file",
+    "description_package",
+    "xacro_args",
+    "joints",
+    "params_file",
+    "log_level",
+)
 PLANT = ("contact_model", "real_time_factor", "paused", "clearance")
 
 
@@ -137,7 +147,19 @@ def description(context: LaunchContext, path: Path) -> str:
         raise RobotDynamicsError(f"xacro cannot process '{path}': {error}") from error
 
 
-def node(context: LaunchContext, name: str, overrides: Mapping[str, Any], *, loop: bool, **options: Any) -> Node:
+def own_clock(context: LaunchContext) -> list[tuple[str, str]]:
+    """Remaps that keep the time and the frames of one simulated robot from others."""
+    return [(f"/{topic}", topic) for topic in ("clock", "tf", "tf_static")] if switched(context, "own_clock") else []
+
+
+def node(
+    context: LaunchContext,
+    name: str,
+    overrides: Mapping[str, Any],
+    *,
+    loop: bool,
+    remappings: Sequence[tuple[str, str]] = (),
+) -> Node:
     """One node of this package: its files in config/, then `params_file`, then the `overrides` that are not None.
 
     `loop` says whether plant, controller and feedforward run together. The launch ends when the node does.
@@ -154,7 +176,7 @@ def node(context: LaunchContext, name: str, overrides: Mapping[str, Any], *, loo
         ros_arguments=["--log-level", given(context, "log_level")],
         output="screen",
         on_exit=Shutdown(reason=f"{name} has ended"),
-        **options,
+        remappings=[*own_clock(context), *remappings],
     )
 
 
@@ -185,7 +207,7 @@ def view(context: LaunchContext) -> list[Action]:
     """
     installed, actions = get_packages_with_prefixes(), []
     time = {"use_sim_time": switched(context, "use_sim_time")}
-    common = {"namespace": given(context, "namespace"), "output": "screen"}
+    common = {"namespace": given(context, "namespace"), "output": "screen", "remappings": own_clock(context)}
     path = urdf_path(context)
     if path is not None and "robot_state_publisher" in installed:
         text = ParameterValue(description(context, path), value_type=str)

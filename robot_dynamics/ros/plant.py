@@ -419,6 +419,8 @@ class PlantNode(Component):
         if message == "following" and a.efforts.receipt is not None and a.efforts.stale(s.time):
             level, message = WARN, "following joint_commands, effort_controller/commands silent"
         ages = np.quantile(self.ages, [0.5, 0.99]) if self.ages else (np.inf, np.inf)
+        if (clocks := self.sources("/clock")) > 1:
+            level, message = max(level, WARN), f"{clocks} publishers on /clock: {message}"
         energy = self.plant.energy
         values = {
             "time [s]": s.time,
