@@ -97,7 +97,7 @@ class InputGuard:
     def accept_unnamed(self, good: bool, stamp: float, now: float) -> bool:
         """Check a message whose values the caller found to be `good`."""
         if not good:
-            self._refuse(NOT_FINITE, "a value is not finite, or a quaternion has no length")
+            self.refuse(NOT_FINITE, "a value is not finite, or a quaternion has no length")
         return good and self._time(stamp, now)
 
     def accept_ordered(self, values: Array, now: float) -> bool:

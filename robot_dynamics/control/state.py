@@ -53,7 +53,9 @@ class MeasuredState:
             self.effort[where] = effort
         return True
 
-    def set_base(self, pose: Sequence[float], twist: Sequence[float], stamp: float, now: float, frame: str = "") -> bool:
+    def set_base(
+        self, pose: Sequence[float], twist: Sequence[float], stamp: float, now: float, frame: str = ""
+    ) -> bool:
         """Take the base pose (7,) and twist (6,) in base axes, of a `frame` if it is named; returns if they were used.
 
         Pose and twist of another frame on the robot are those of a robot that stands and turns elsewhere.

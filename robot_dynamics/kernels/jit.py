@@ -14,7 +14,8 @@ import hashlib
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,17 @@ class Brief(CPUDispatcher):
 
     def _compile_for_args(self, *arguments: Any, **more: Any) -> Any:
         """Compile for a new kind of arguments. Raises TypeError for anything but float64 vectors in C order."""
-        for x in arguments:
-            if isinstance(x, list) or (
-                isinstance(x, np.ndarray) and not (x.flags.c_contiguous and (x.dtype == np.float64 or x.ndim > 1))
-            ):
-                raise TypeError(f"{self.py_func.__name__} is compiled for float64 vectors in C order")
+        _expect_vectors(arguments)
         return super()._compile_for_args(*arguments, **more)
+
+
+def _expect_vectors(arguments: Iterable[Any]) -> None:
+    """Raise TypeError for anything but float64 vectors in C order, arrays of more dimensions and tuples."""
+    for x in arguments:
+        if isinstance(x, np.ndarray) and x.flags.c_contiguous and (x.dtype == np.float64 or x.ndim > 1):
+            continue
+        if not isinstance(x, tuple):
+            raise TypeError(f"expected float64 vectors in C order, got {type(x).__name__}")
 
 
 def _inside(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -124,7 +130,14 @@ def lean(function: Callable[..., Any]) -> Any:
 
 def brief(function: Callable[..., Any]) -> Any:
     """As `lean`, for code that is done before the interpreter lock would have changed hands: it is kept."""
+    if config.DISABLE_JIT:
+
+        @wraps(function)
+        def checked(*arguments: Any) -> Any:
+            _expect_vectors(arguments)
+            return function(*arguments)
+
+        return checked
     dispatcher = kernel(function, _nrt=False, nogil=False)
-    if not config.DISABLE_JIT:
-        dispatcher.__class__ = Brief
+    dispatcher.__class__ = Brief
     return dispatcher

@@ -871,7 +871,7 @@ def run(robot, joints, ground, state, settings, command, problem, work, steps, l
     """
     robot, joints, ground = at.Robot(*robot), at.Joints(*joints), at.Ground(*ground)
     state, settings, command = at.State(*state), at.Settings(*settings), at.Command(*command)
-    problem = at.Problem(*problem, Scratch(*work))
+    problem = at.Problem(*problem, Scratch(*work))  # type: ignore[call-arg]
     model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
     for k in range(steps):
         remember(joints, ground, state)
