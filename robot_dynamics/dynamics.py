@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .checks import checked, shaped
+from .cores import in_slices
 from .description import Array
 from .errors import SingularModelError
 from .kernels import batch, bodies, dense, limbs, tree, world
@@ -134,22 +135,33 @@ def _states(model: Model, Q: ArrayLike, QD: ArrayLike, name: str, X: ArrayLike) 
 
 
 def inverse_dynamics_batch(model: Model, Q: ArrayLike, QD: ArrayLike, QDD: ArrayLike) -> Array:
-    """Return tau (N, nv) of N states at once, rows as in `inverse_dynamics`."""
+    """Return tau (N, nv) of N states at once, on all cores, rows as in `inverse_dynamics`."""
     Q, QD, QDD = _states(model, Q, QD, "QDD", QDD)
     tau = np.empty(QD.shape)
-    batch.inverse_dynamics(model.topology, model.parameters, Q, QD, QDD, tau)
+    kernel = batch.inverse_dynamics if model.limbs is None else batch.limbed_inverse_dynamics
+    robot = _packed(model)
+    in_slices(lambda part: kernel(*robot, Q[part], QD[part], QDD[part], tau[part]), len(Q))
     return tau
 
 
 def forward_dynamics_batch(model: Model, Q: ArrayLike, QD: ArrayLike, TAU: ArrayLike) -> Array:
-    """Return qdd (N, nv) of N states at once, rows as in `forward_dynamics`. Raises SingularModelError."""
+    """Return qdd (N, nv) of N states at once, on all cores, rows as in `forward_dynamics`; raises as that."""
     Q, QD, TAU = _states(model, Q, QD, "TAU", TAU)
     check_regular(model)
     if model.has_mimic:
         return np.array([forward_dynamics(model, *state) for state in zip(Q, QD, TAU, strict=True)]).reshape(QD.shape)
     QDD = np.empty(QD.shape)
-    batch.forward_dynamics(model.topology, model.parameters, Q, QD, TAU, QDD)
+    kernel = batch.forward_dynamics if model.limbs is None else batch.limbed_forward_dynamics
+    robot = _packed(model)
+    in_slices(lambda part: kernel(*robot, Q[part], QD[part], TAU[part], QDD[part]), len(Q))
     return QDD
+
+
+def _packed(model: Model) -> tuple:
+    """The robot as its driver in `kernels.batch` takes it."""
+    if (limbed := model.limbs) is not None:
+        return limbed.levels, limbed.robot
+    return model.topology, model.parameters
 
 
 def check_regular(model: Model) -> None:

@@ -1,6 +1,5 @@
 """Rollouts: many plants through the same time, on all cores, for Monte-Carlo studies, identification and planning."""
 
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .checks import checked
 from .contact.checks import check_range
+from .cores import count_cores
 from .description import Array
 from .errors import DivergedError, ParameterError, ShapeError
 from .plant import Plant
@@ -86,7 +86,7 @@ def rollout_batch(
             taken[i] = round((plants[i].time - begin) / first.params.timestep)
             log[i, taken[i] :] = _last(plants[i], points)
 
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0)) if threads is None else threads) as pool:
+    with ThreadPoolExecutor(count_cores() if threads is None else threads) as pool:
         list(pool.map(follow, range(len(plants))))
     q, qd, efforts, force = np.split(log, np.cumsum([model.nq, model.nv, n]), axis=2)
     return Rollout(

@@ -1,0 +1,24 @@
+"""All cores at once: kernels run without the interpreter lock, so threads are enough."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+LEAST = 1024
+"""States per thread; of fewer, the threads would cost more than they save."""
+
+
+def count_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def in_slices(work: Callable[[slice], None], count: int) -> None:
+    """Call `work` with slices that cover `count` states, each in a thread of its own."""
+    size = max(-(-count // count_cores()), LEAST)
+    slices = [slice(begin, begin + size) for begin in range(0, count, size)]
+    if len(slices) < 2:
+        work(slice(0, count))
+        return
+    with ThreadPoolExecutor(len(slices)) as pool:
+        list(pool.map(work, slices))

@@ -1,0 +1,47 @@
+"""Work on all cores: every state is done once, and gives what it gives alone."""
+
+import numpy as np
+import pytest
+from quadrupeds import model
+from random_robots import random_model
+
+import robot_dynamics as rd
+from robot_dynamics import cores
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 64, 100])
+def test_slices_cover_every_state_once(monkeypatch, count):
+    monkeypatch.setattr(cores, "LEAST", 4)
+    monkeypatch.setattr(cores, "count_cores", lambda: 3)
+    times = np.zeros(count, int)
+
+    def work(part):
+        times[part] += 1
+
+    cores.in_slices(work, count)
+    assert (times == 1).all()
+
+
+def test_what_goes_wrong_in_a_thread_comes_out(monkeypatch):
+    monkeypatch.setattr(cores, "LEAST", 1)
+    monkeypatch.setattr(cores, "count_cores", lambda: 2)
+
+    def work(part):
+        raise ValueError(str(part.start))
+
+    with pytest.raises(ValueError, match="0"):
+        cores.in_slices(work, 8)
+
+
+@pytest.mark.parametrize("name", ["limbs", "tree"])
+def test_a_batch_does_not_depend_on_the_number_of_threads(monkeypatch, name):
+    robot = model("mini_cheetah") if name == "limbs" else random_model(3, mimic=False)
+    assert (robot.limbs is not None) == (name == "limbs")
+    rng = np.random.default_rng(5)
+    Q = np.array([rd.random_configuration(robot, rng) for _ in range(11)])
+    QD, X = rng.standard_normal((2, 11, robot.nv))
+    alone = rd.forward_dynamics_batch(robot, Q, QD, X), rd.inverse_dynamics_batch(robot, Q, QD, X)
+    monkeypatch.setattr(cores, "LEAST", 2)
+    monkeypatch.setattr(cores, "count_cores", lambda: 4)
+    assert rd.forward_dynamics_batch(robot, Q, QD, X).tobytes() == alone[0].tobytes()
+    assert rd.inverse_dynamics_batch(robot, Q, QD, X).tobytes() == alone[1].tobytes()
