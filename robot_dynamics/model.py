@@ -520,7 +520,10 @@ def _singular_joints(packed: _Packed, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _rows_without_inertia(packed: _Packed, q: Array) -> set[int]:
-    """Rows whose D (A5), a free joint's smallest pivot, is nothing beside the composite inertia along their joint."""
+    """Rows whose D (A5), a free joint's smallest pivot, is nothing beside the composite inertia along their joint.
+
+    A row found is locked and the rest asked again.
+    """
     topology, parameters = packed.topology, packed.parameters
     w = np.empty((len(topology), rows.WORKSPACE))
     composites(topology, parameters, q, w)
@@ -528,15 +531,17 @@ def _rows_without_inertia(packed: _Packed, q: Array) -> set[int]:
     single = (kind == rows.REVOLUTE) | (kind == rows.PRISMATIC)
     along = np.where(kind == rows.REVOLUTE, w[:, rows.N + 5], w[:, rows.M]) + parameters[:, rows.ARMATURE]
     diagonal = np.where(single, along, 1.0)
+    floor = np.maximum(1e-10 * diagonal, 1e-14)
     found: set[int] = set()
     for _ in range(_MOST_ROUNDS):
         zero = np.zeros(packed.nv)
         forward_dynamics(topology, parameters, q, zero, zero, np.empty(0), w, np.empty(packed.nv))
-        D = np.where(single & (w[:, rows.DI] > 0.0), 1.0 / np.where(w[:, rows.DI] > 0.0, w[:, rows.DI], 1.0), 0.0)
-        D[kind == rows.FIXED] = 1.0
+        own = ~single | ((w[:, rows.DI] > 0.0) & (w[:, rows.DI] * floor < 1.0))
         for i in np.flatnonzero(kind == rows.FREE):
-            D[i] = _least_pivot(w[i, rows.M : rows.M + 6], w[i, rows.H : rows.H + 9], w[i, rows.N : rows.N + 6])
-        empty = [i for i in range(1, len(D)) if not D[i] > max(1e-10 * diagonal[i], 1e-14) and i not in found]
+            own[i] = (
+                _least_pivot(w[i, rows.M : rows.M + 6], w[i, rows.H : rows.H + 9], w[i, rows.N : rows.N + 6]) > 1e-10
+            )
+        empty = [i for i in np.flatnonzero(~own[1:]) + 1 if i not in found]
         if not empty:
             break
         # the last row is furthest from the root: what it lacks may have spoilt the rows before it
