@@ -245,24 +245,24 @@ class PlantNode(Component):
         self.reading = self.plant.measure() if self.noisy else None
 
     def publish(self) -> None:
-        """Publish the state to whoever listens."""
+        """Publish the state to whoever listens; base and contacts before the joint states that controllers answer."""
         plant, now = self.plant, round(1e9 * self.simulation.time)
         if self.pace.ticks % self.clock_every == 0:
             self.clocks.publish(self.clock_message.stamped(now))
         q, qd, v = plant.q, plant.qd, self.model.v_index
+        if self.model.floating_base and self.heard(self.odometries):
+            self.odometry.write(q, qd)
+            self.odometries.publish(self.odometry.stamped(now))
+        self.publish_contacts(now)
         if self.heard(self.joint_states):
             m = self.joint_message
             m.position[:], m.velocity[:], m.effort[:] = q[self.model.q_index], qd[v], plant.tau
             if self.reading is not None:
                 m.position[:], m.velocity[:] = self.reading.position, self.reading.velocity
             self.joint_states.publish(m.stamped(now))
-        if self.model.floating_base and self.heard(self.odometries):
-            self.odometry.write(q, qd)
-            self.odometries.publish(self.odometry.stamped(now))
         if self.heard(self.imus):
             self.imu_message.write(*self.imu_mount.measure(q, qd, plant.qdd, self.reading))
             self.imus.publish(self.imu_message.stamped(now))
-        self.publish_contacts(now)
         if self.pace.ticks % self.slow_every == 0:
             self.publish_slowly(now, q)
 
