@@ -32,7 +32,12 @@ def written(writer: wire.Writer, kind: type):
 
 
 def test_a_clock_is_its_stamp():
-    written(wire.Writer(Clock()), Clock)
+    writer = wire.Writer(Clock())
+    written(writer, Clock)
+    assert wire.nanoseconds_from_clock(writer.stamped(7_000_000_002)) == 7_000_000_002
+    for data in (b"", b"\x00\x07" + writer.stamped(1)[2:], writer.stamped(1)[:9]):
+        with pytest.raises(ShapeError, match="Clock"):
+            wire.nanoseconds_from_clock(data)
 
 
 @pytest.mark.parametrize("frame", FRAMES)

@@ -166,9 +166,10 @@ class InputGuard:
         self.problem = problem
 
 
-def finite(x: Array) -> bool:
+def finite(*arrays: Array) -> bool:
     """Tell whether all values are finite; one product settles it unless they are enormous."""
-    return math.isfinite(np.vdot(x, x)) or bool(np.isfinite(x).all())
+    total = sum([np.vdot(x, x) for x in arrays])
+    return math.isfinite(total) or all(bool(np.isfinite(x).all()) for x in arrays)
 
 
 class EffortLimiter:

@@ -41,7 +41,7 @@ class MeasuredState:
         Velocities that are missing or NaN (a driver without that interface) count as 0.
         """
         self.has_effort = len(effort) > 0
-        if not (proven := finite(q) and finite(qd) and finite(effort)):
+        if not (proven := finite(q, qd, effort)):
             self.has_effort = self.has_effort and not np.isnan(effort).any()
             qd, effort = (np.where(np.isnan(x), 0.0, x) for x in (qd, effort))
         where = self.joints.accept_named(names, (q, qd, effort), stamp, now, proven)

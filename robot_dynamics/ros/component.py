@@ -110,14 +110,7 @@ class Component(LifecycleNode):
     ) -> Any:
         """Create a subscription whose QoS the user may override; a `raw` one gives the callback bytes."""
         options = QoSOverridingOptions.with_default_policies()
-
-        def guarded(msg: Any) -> None:
-            try:
-                callback(msg)
-            except ShapeError as problem:
-                self.warn(f"{topic} refused: {problem}")
-
-        heard = guarded if raw else callback
+        heard = self._guarded(topic, callback) if raw else callback
         made = self.create_subscription(kind, topic, heard, qos, qos_overriding_options=options, raw=raw)
         return self._own(made, self.destroy_subscription)
 
@@ -152,9 +145,9 @@ class Component(LifecycleNode):
         """Time of the node's clock [s]; 0 while simulated time has not begun."""
         return 1e-9 * self.nanoseconds()
 
-    def heard(self, publisher: Publisher) -> bool:
-        """Tell whether anybody listened to a publisher of ours, at most LISTENERS_PERIOD ago."""
-        return publisher in self._heard
+    def heard(self, *publishers: Publisher) -> bool:
+        """Tell whether anybody listened to one of our publishers, at most LISTENERS_PERIOD ago."""
+        return not self._heard.isdisjoint(publishers)
 
     def count_listeners(self) -> None:
         """Look who listens, for `heard`."""
@@ -183,11 +176,12 @@ class Component(LifecycleNode):
         """Leave simulated time to `nanoseconds`: hearing each message of a fast clock costs more than our own work."""
         if topic != CLOCK_TOPIC:
             return super().create_subscription(msg_type, topic, callback, qos_profile, **options)
-        reader, self._tell_rclpy = wire.Reader(Clock), callback
+        self._tell_rclpy = callback
 
-        def heard(data: bytes) -> None:
-            self._simulated = reader.read(data).nanoseconds
+        def told(data: bytes) -> None:
+            self._simulated = wire.nanoseconds_from_clock(data)
 
+        heard = self._guarded(topic, told)
         made = super().create_subscription(msg_type, topic, heard, qos_profile, raw=True, **options)
         self._read_clock = self._on_demand(made)
         return made
@@ -197,6 +191,15 @@ class Component(LifecycleNode):
         if self._taken.pop(subscription, None) is self._read_clock:
             self._read_clock, self._simulated = None, 0
         return super().destroy_subscription(subscription)
+
+    def _guarded(self, topic: str, callback: Callable[[bytes], None]) -> Callable[[bytes], None]:
+        def guarded(data: bytes) -> None:
+            try:
+                callback(data)
+            except ShapeError as problem:
+                self.warn(f"{topic} refused: {problem}")
+
+        return guarded
 
     def _on_demand(self, made: Subscription) -> Callable[[], None]:
         take, kind, raw, callback = made.handle.take_message, made.msg_type, made.raw, made.callback

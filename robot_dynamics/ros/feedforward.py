@@ -85,12 +85,13 @@ class FeedforwardNode(Component):
     def on_state(self, data: bytes) -> None:
         """Answer a joint state with efforts; base and contacts are those known by now."""
         began, msg = perf_counter(), self.readers[JointState].read(data)
-        state, self.received = self.feeder.state, self.now() or msg.stamp
-        if not state.set_joints(msg.names, *wire.columns_from_joint_state(msg), msg.stamp, self.received):
+        state, stamp = self.feeder.state, msg.stamp
+        self.received = self.now() or stamp
+        if not state.set_joints(msg.names, *wire.columns_from_joint_state(msg), stamp, self.received):
             return self.warn(f"joint_states {state.joints.problem}")
         for update in self.beside:
             update()
-        now = msg.stamp or self.received
+        now = stamp or self.received
         if self.observer is not None:
             self.observe(self.observer, now)
         self.send(self.feeder.efforts(now), msg.nanoseconds)
@@ -100,9 +101,9 @@ class FeedforwardNode(Component):
 
     def show_parts(self, nanoseconds: int) -> None:
         """Publish the parts of the wanted effort to whoever listens."""
-        wanted = {part: p for part, p in self.torques.items() if self.heard(p)}
-        if not wanted:
+        if not self.heard(*self.torques.values()):
             return
+        wanted = {part: p for part, p in self.torques.items() if self.heard(p)}
         feedforward, solution = self.feeder.feedforward, self.feeder.solution
         parts = None if list(wanted) == ["total"] else feedforward.parts(solution)
         for part, publisher in wanted.items():

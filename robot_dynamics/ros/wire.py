@@ -285,6 +285,15 @@ class ContactWriter(Writer):
         self.position, self.velocity, self.force = (block[:, :3] for block in self.blocks)
 
 
+def nanoseconds_from_clock(data: bytes) -> int:
+    """Return the time [ns] of a Clock; raises ShapeError if it is something else."""
+    try:
+        seconds, nanoseconds = struct.unpack_from(ORDERS[data[:2]] + "iI", data, STAMP)
+    except (KeyError, struct.error) as problem:
+        raise ShapeError(f"expected a Clock in plain CDR: {problem!r}") from None
+    return int(seconds * 1_000_000_000 + nanoseconds)
+
+
 def base_from_odometry(msg: Message) -> tuple[list[float], list[float]]:
     """Return the base part of q (7,) = [x y z, qx qy qz qw] and qd (6,) = [omega, v], base axes (the child frame)."""
     floats = msg.blocks[0][0, :49].tolist()
