@@ -191,7 +191,7 @@ def latency() -> tuple[float, float, int]:
         publisher.publish(state.stamped(sent[-1]))
         answers += taken(subscription)
         deadline = max(deadline + 1e-3, time.monotonic())  # a late tick is not made up for: sensors do not send bursts
-        time.sleep(deadline - time.monotonic() if deadline > time.monotonic() else 0.0)
+        time.sleep(max(deadline - time.monotonic(), 0.0))
     time.sleep(0.5)
     answers += taken(subscription)
     driver.destroy_node()
