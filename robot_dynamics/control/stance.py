@@ -1,5 +1,7 @@
 """The base wrench shared among the standing feet: a small quadratic program inside the friction cones."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,7 +34,7 @@ class FootForces:
         """Prepare for a number of feet and a friction coefficient; raises ParameterError without daqp."""
         if daqp is None:
             raise ParameterError("sharing the weight among the feet needs daqp: pip install robot_dynamics[qp]")
-        self.feet, self.friction = feet, friction
+        self.feet, self.friction, self._slope = feet, friction, friction / math.sqrt(2.0)
         self.flag = 0
         self._rows = [pyramid(n, friction) for n in range(feet + 1)]
         self._weights = [WEIGHT * np.eye(3 * n) for n in range(feet + 1)]
@@ -57,7 +59,7 @@ class FootForces:
             raise ShapeError(f"expected ({self.feet}, 3, 6), (6,) and ({self.feet},)")
         A, w, forces = SCALE * base_jacobian, SCALE * wrench, np.empty((self.feet, 3))
         self.flag = 1
-        if not least_forces(A, w, stance, WEIGHT, self.friction / np.sqrt(2.0), forces):
+        if not least_forces(A, w, stance, WEIGHT, self._slope, forces):
             forces[stance] = self._program(A[stance].reshape(-1, 6), w).reshape(-1, 3)
         self.residual = wrench - forces.ravel() @ base_jacobian.reshape(-1, 6)
         return forces
