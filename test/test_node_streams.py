@@ -116,6 +116,17 @@ def test_efforts_that_fall_silent_end_within_the_timeout_and_a_tick():
         assert plant.end() == (0, [])
 
 
+def test_a_second_clock_is_named_until_it_goes_and_robots_in_namespaces_are_told_apart():
+    plant = Process("plant", "-r", "__ns:=/bot")
+    with running(plant), peer() as us:
+        us.until(lambda: us.status("bot/plant").get("message") == "holding", "the hold")
+        second = us.node.create_publisher(Clock, "/clock", 1)
+        us.until(lambda: us.status("bot/plant")["message"] == "2 publishers on /clock: holding", "the second clock")
+        us.node.destroy_publisher(second)
+        us.until(lambda: us.status("bot/plant")["message"] == "holding", "peace")
+        assert plant.end() == (0, [])
+
+
 class Sensors:
     """A robot of our own making: its clock and its joint states, as we like them."""
 

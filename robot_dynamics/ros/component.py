@@ -393,10 +393,9 @@ class Component(LifecycleNode):
             level, message, values = STALE, self._idle(), {}
         if self._ignored:
             level, values = max(level, WARN), values | {"ignored robot_description": self._ignored}
-        name, hardware = self.get_name(), self.model.name if self._built else ""
-        msg = DiagnosticArray(
-            status=[convert.msg_from_status(f"{name}: {self.get_name()}", hardware, level, message, values)]
-        )
+        name = f"{self.get_fully_qualified_name().lstrip('/')}: {self.get_name()}"
+        hardware = self.model.name if self._built else ""
+        msg = DiagnosticArray(status=[convert.msg_from_status(name, hardware, level, message, values)])
         convert.write_stamp(msg.header.stamp, self.nanoseconds())
         self._diagnostics.publish(msg)
 
