@@ -91,6 +91,20 @@ def obeys(us: Peer) -> None:
     us.until(following, "obedience")
 
 
+def test_a_command_with_an_older_stamp_than_the_last_is_refused_and_named(us):
+    key = "refused targets: older than the last"
+
+    def noticed() -> bool:
+        msg = command(us)
+        us.send("joint_commands", msg)
+        convert.write_stamp(msg.header.stamp, convert.nanoseconds_from_stamp(msg.header.stamp) - 10_000_000)
+        us.send("joint_commands", msg)
+        return key in us.status("plant")
+
+    us.until(noticed, key)
+    obeys(us)
+
+
 def test_permuted_joints_do_the_same(us):
     state = us.new("joint_states")[-1]
     order = np.random.default_rng(0).permutation(12)

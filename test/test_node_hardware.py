@@ -121,6 +121,7 @@ def test_the_emergency_stop_of_the_feedforward_latches(hardware):
         ("not finite", 0.0, {"position": [NAN] * 12}),
         ("wrong length", 0.0, {"position": [0.0] * 3}),
         ("unknown joint", 0.0, {"name": [f"elbow_{i}" for i in range(12)]}),
+        ("duplicate joint", 0.0, {"name": ["FR_knee"] * 12}),
         ("stale stamp", -5.0, {}),
         ("stamp from the future", 5.0, {}),
     ],

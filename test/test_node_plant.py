@@ -7,10 +7,11 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped, PoseWithCovarianceStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
+from rclpy.qos import ReliabilityPolicy
 from ros_nodes import Peer, Process, peer, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
@@ -173,6 +174,27 @@ def test_a_push_moves_the_base(us):
     us.until(lambda: abs(us.heard["odom"][-1].twist.twist.linear.y - y) > 0.02, "a motion sideways")
 
 
+def test_a_push_beyond_all_measure_pauses_with_the_reason_until_the_reset(us):
+    push = WrenchStamped()
+    push.header.frame_id, push.wrench.force.y = "base", 1e300
+    us.send("plant/push", push)
+    us.until(lambda: "the plant stopped" in us.status("plant").get("message", ""), "the diagnostic")
+    assert us.status("plant")["level"] == "2"
+    assert np.isfinite(us.heard["joint_states"][-1].position).all()
+    us.call(Trigger, "plant/reset")
+    us.call(SetBool, "plant/pause", data=False)
+    us.until(lambda: us.status("plant").get("message") == "holding", "the hold")
+
+
+def test_the_pose_that_rviz_gives_moves_the_robot_at_its_height(us):
+    height = us.new("odom")[-1].pose.pose.position.z
+    pose = PoseWithCovarianceStamped()
+    pose.pose.pose.position.x, pose.pose.pose.orientation.w = 2.0, 1.0
+    us.send("initialpose", pose)
+    us.until(lambda: us.heard["odom"][-1].pose.pose.position.x > 1.9, "the place")
+    assert us.heard["odom"][-1].pose.pose.position.z == pytest.approx(height, abs=0.05)
+
+
 def test_the_robot_can_be_put_somewhere_and_falls_from_there(us):
     pose = PoseStamped()
     pose.pose.position.x, pose.pose.position.z = 1.0, 1.0
@@ -252,6 +274,22 @@ def test_the_energy_is_balanced_and_the_markers_show_the_forces(us):
     assert len(markers["friction cones"].points) == 64
     assert len(markers["support polygon"].points) == 5
     assert len(markers["centre of mass"].points) == 2
+
+
+def test_the_qos_of_a_topic_can_be_overridden():
+    overrides = ("joint_states.publisher.reliability:=best_effort", "odom.publisher.depth:=3")
+    options = (word for o in overrides for word in ("-p", f"qos_overrides./other/{o}"))
+    plant = Process("plant", "-r", "__ns:=/other", *options)
+    with running(plant), peer() as us:
+        plant.await_line("ready")
+
+        def reliability(topic: str) -> ReliabilityPolicy | None:
+            found = us.node.get_publishers_info_by_topic(f"/other/{topic}")
+            return found[0].qos_profile.reliability if found else None
+
+        us.until(lambda: reliability("joint_states") == ReliabilityPolicy.BEST_EFFORT, "the reliability asked for")
+        us.until(lambda: reliability("odom") == ReliabilityPolicy.RELIABLE, "the reliability by default")
+        assert plant.end() == (0, [])
 
 
 def set_parameter(us: Peer, name: str, value: ParameterValue):

@@ -194,6 +194,28 @@ def test_a_clock_that_jumps_back_is_named_and_work_goes_on():
         us.until(named, key)
 
 
+@pytest.mark.parametrize(("name", "key"), [("monitor", "refused joint_states: "), ("controller", "refused: ")])
+def test_monitor_and_controller_refuse_and_name_the_same_and_go_on(name, key):
+    node = Process(name, *SIMULATED)
+    with running(node), peer() as us:
+        node.await_line("ready")
+        sensors = Sensors(us)
+        sensors.now = 10.0
+        commands = us.listen(JointState, "joint_commands")
+
+        def named(cause: str, **how: float) -> bool:
+            sensors.tick(**how)
+            return key + cause in us.status(name)
+
+        us.until(lambda: named("not finite", position=float("nan")), "the refusal")
+        us.until(lambda: (sensors.tick(), float(us.status(name)["state age [s]"]) < 0.1)[-1], "the recovery")
+        sensors.now = 2.0
+        us.until(lambda: named("clock jumped back"), "the jump")
+        us.until(lambda: (sensors.tick(), float(us.status(name)["state age [s]"]) < 0.1)[-1], "the recovery")
+        assert all(np.isfinite([*m.position, *m.velocity, *m.effort]).all() for m in commands)
+        assert node.end() == (0, [])
+
+
 def test_a_second_publisher_of_joint_states_is_named_until_it_goes():
     with fed() as (us, sensors, answers), peer() as other:
         rival = Sensors(other)
@@ -233,6 +255,8 @@ def test_odom_of_another_frame_is_refused_and_named_until_it_is_right():
 
         us.until(lambda: "refused odom: other frame" in status("base_footprint"), "the refusal")
         us.until(lambda: status("base_footprint")["message"] == "no odom: base taken as level", "the consequence")
+        us.until(lambda: status("trunk")["message"] == "dry run", "the recovery")
+        us.until(lambda: (sensors.tick(), us.status("feedforward")["message"] == "no odom")[-1], "the silence")
         us.until(lambda: status("trunk")["message"] == "dry run", "the recovery")
         assert node.end() == (0, [])
 

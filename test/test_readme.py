@@ -32,6 +32,15 @@ def test_commands_exist(page):
     assert launched <= {path.name for folder in ("launch", "examples") for path in (ROOT / folder).rglob("*.launch.py")}
 
 
+def test_the_diagnostics_of_the_fault_table_are_those_of_the_nodes():
+    rows = [line for line in (ROOT / "docs" / "faults.md").read_text().splitlines() if line.startswith("|")]
+    shown = [text for row in rows for text in re.findall(r"`([^`]+)`", row.split("|")[-2])]
+    source = "".join(path.read_text() for path in sorted((ROOT / "robot_dynamics").rglob("*.py")))
+    parts = {part.strip(" 2") for text in shown for part in text.removeprefix("refused ").split(":")}
+    assert len(parts) > 20
+    assert [part for part in parts if part not in source] == []
+
+
 def test_first_screen_has_sentence_picture_commands_and_launch_line():
     screen = "\n".join(README.splitlines()[:16])
     parts = ("# robot_dynamics", "![", "make demo", "make test", "ros2 launch robot_dynamics quadruped.launch.py")

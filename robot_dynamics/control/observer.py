@@ -1,4 +1,4 @@
-"""Foot forces without foot sensors: the observer of the generalised momentum (De Luca and Mattone 2003)."""
+"""Foot forces without foot sensors: the observer of the generalised momentum [De Luca and Mattone 2003]."""
 
 import numpy as np
 from numpy.typing import NDArray

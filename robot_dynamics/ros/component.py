@@ -4,6 +4,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import fields
 from typing import Any, ClassVar, get_origin
 
@@ -102,7 +103,7 @@ class Component(LifecycleNode):
     def publisher(self, kind: type, topic: str, qos: QoSProfile) -> Any:
         """Create a publisher whose QoS the user may override."""
         options = QoSOverridingOptions.with_default_policies()
-        made = self.create_publisher(kind, topic, qos, qos_overriding_options=options)
+        made = self.create_publisher(kind, topic, copy(qos), qos_overriding_options=options)  # rclpy writes into it
         return self._own(made, self.destroy_publisher)
 
     def subscription(
@@ -111,7 +112,7 @@ class Component(LifecycleNode):
         """Create a subscription whose QoS the user may override; a `raw` one gives the callback bytes."""
         options = QoSOverridingOptions.with_default_policies()
         heard = self._guarded(topic, callback) if raw else callback
-        made = self.create_subscription(kind, topic, heard, qos, qos_overriding_options=options, raw=raw)
+        made = self.create_subscription(kind, topic, heard, copy(qos), qos_overriding_options=options, raw=raw)
         return self._own(made, self.destroy_subscription)
 
     def latest(self, kind: type, topic: str, callback: Callable[[bytes], None], qos: QoSProfile) -> Callable[[], None]:
