@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.ros.parameters import NODES, PlantParameters, checked, config_text, help_text, range_text
+from robot_dynamics.ros.parameters import NODES, PlantParameters, checked, config_text, help_text, page_text, range_text
 
 CONFIG = Path(__file__).parent.parent / "config"
 
@@ -15,8 +15,15 @@ CONFIG = Path(__file__).parent.parent / "config"
 @pytest.mark.parametrize("name", [*NODES, "mini_cheetah"])
 def test_the_files_in_config_are_the_declarations(name):
     assert (CONFIG / f"{name}.yaml").read_text() == config_text(name), (
-        "run python -m robot_dynamics.ros.parameters config"
+        "run python -m robot_dynamics.ros.parameters config docs"
     )
+
+
+def test_the_page_in_docs_is_the_declarations():
+    page = (CONFIG.parent / "docs" / "parameters.md").read_text()
+    assert page == page_text(), "run python -m robot_dynamics.ros.parameters config docs"
+    for kind in NODES.values():
+        assert all(f.metadata["sentence"] in page for f in dataclasses.fields(kind))
 
 
 @pytest.mark.parametrize("name", NODES)

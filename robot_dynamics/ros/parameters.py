@@ -6,7 +6,7 @@ type dict[str, float] stands for one ROS parameter per joint, `armature.<joint>`
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -385,6 +385,36 @@ def config_text(name: str) -> str:
     return "\n".join([*lines, *(f"      {joint}: {inertia}" for joint, inertia in MINI_CHEETAH.items())]) + "\n"
 
 
-if __name__ == "__main__":  # python -m robot_dynamics.ros.parameters config
+def page_text() -> str:
+    """Return the text of docs/parameters.md: what all nodes share once, then a table for each."""
+    common = {f.name for f in fields(RobotParameters)}
+    lines = [
+        "# Parameters",
+        "",
+        "Written by `python -m robot_dynamics.ros.parameters config docs`; `--help` of a node says",
+    ]
+    lines += [
+        "the same. Those with a star may change while the node runs: a value that cannot be is refused with the reason."
+    ]
+    lines += _table("Of every node", (RobotParameters.__doc__ or "").strip(), fields(RobotParameters))
+    for name, kind in NODES.items():
+        lines += _table(f"`{name}`", (kind.__doc__ or "").strip(), [f for f in fields(kind) if f.name not in common])
+    return "\n".join(lines) + "\n"
+
+
+def _table(title: str, sentence: str, rows: Iterable[Field]) -> list[str]:
+    lines = ["", f"## {title}", "", sentence, "", "| parameter | default | range | meaning |", "|---|---|---|---|"]
+    for f in rows:
+        per_joint = get_origin(f.type) is dict
+        name = f.name + (".<joint>" if per_joint else "")
+        default = "" if per_joint else f"`{_yaml(f.default)}`"
+        star = "" if f.metadata["fixed"] else " *"
+        limits = range_text(f).replace("|", "\\|")
+        lines.append(f"| `{name}`{star} | {default} | {limits} | {f.metadata['sentence']} |")
+    return lines
+
+
+if __name__ == "__main__":  # python -m robot_dynamics.ros.parameters config docs
     for file_name in (*NODES, "mini_cheetah"):
         (Path(sys.argv[1]) / f"{file_name}.yaml").write_text(config_text(file_name))
+    (Path(sys.argv[2]) / "parameters.md").write_text(page_text())
