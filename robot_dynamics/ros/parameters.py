@@ -388,14 +388,11 @@ def config_text(name: str) -> str:
 def page_text() -> str:
     """Return the text of docs/parameters.md: what all nodes share once, then a table for each."""
     common = {f.name for f in fields(RobotParameters)}
-    lines = [
-        "# Parameters",
-        "",
-        "Written by `python -m robot_dynamics.ros.parameters config docs`; `--help` of a node says",
-    ]
+    lines = ["# Parameters", "", "`ros2 run robot_dynamics <node> --help` says the same; written by"]
     lines += [
-        "the same. Those with a star may change while the node runs: a value that cannot be is refused with the reason."
+        "`python -m robot_dynamics.ros.parameters config docs`. Those with a star may change while the node runs;"
     ]
+    lines += ["a value that cannot be is refused with the reason."]
     lines += _table("Of every node", (RobotParameters.__doc__ or "").strip(), fields(RobotParameters))
     for name, kind in NODES.items():
         lines += _table(f"`{name}`", (kind.__doc__ or "").strip(), [f for f in fields(kind) if f.name not in common])
