@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import quadrupeds
+from urdf_text import joint_text, link_text, robot_text
 
 import robot_dynamics as rd
 from robot_dynamics.contact.points import contact_points
@@ -16,6 +17,7 @@ from robot_dynamics.spatial import rotation_from_quaternion
 
 LEVEL = np.array([0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0])
 NONE = np.zeros(0)
+INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 
 
 @pytest.fixture
@@ -46,6 +48,23 @@ def test_missing_interfaces_count_as_zero_but_positions_must_be_known(model, sta
     assert not state.set_joints(model.joint_names, nan, q, q, 1.0, 1.0)
     assert not state.set_joints(model.joint_names, NONE, q, q, 1.0, 1.0)
     assert state.q[7:].tolist() == q.tolist()
+
+
+def test_mimic_joints_may_be_named_and_other_strangers_may_not():
+    text = robot_text(
+        *(link_text(name, INERTIAL) for name in "abcd"),
+        joint_text("a", "b"),
+        joint_text("a", "c", '<mimic joint="ab" multiplier="-2"/>'),
+        joint_text("c", "d"),
+    )
+    state = MeasuredState(rd.load_urdf(text), 0.1)
+    values = np.array([1.0, np.nan, 3.0])
+    assert state.set_joints(("ab", "ac", "cd"), values, 2.0 * values, 3.0 * values, 1.0, 1.0)
+    assert (state.q.tolist(), state.qd.tolist(), state.effort.tolist()) == ([1.0, 3.0], [2.0, 6.0], [3.0, 9.0])
+    assert state.set_joints(("ac", "cd"), values[1:], NONE, NONE, 1.01, 1.01)
+    assert not state.set_joints(("ab", "ac", "cd"), values[:2], NONE, NONE, 1.02, 1.02)
+    assert not state.set_joints(("ab", "ac", "elbow"), np.ones(3), NONE, NONE, 1.02, 1.02)
+    assert state.counts() == {"refused joint_states: wrong length": 1, "refused joint_states: unknown joint": 1}
 
 
 def test_the_base_is_taken_with_a_unit_quaternion_or_refused(state):

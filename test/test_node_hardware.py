@@ -8,11 +8,13 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from geometry_msgs.msg import InertiaStamped
+from robot_files import FILES, robot_file
 from ros_nodes import BEST_EFFORT, Peer, Process, peer, running
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
+import robot_dynamics as rd
 from robot_dynamics.ros import convert
 
 pytestmark = pytest.mark.ros
@@ -102,6 +104,30 @@ def test_a_payload_changes_the_torque_at_run_time_and_a_bad_one_does_not(hardwar
     us.until(lambda: us.status("feedforward").get("refused payload") == "1", "the refusal")
     payload.header.frame_id, payload.inertia.m, mass = "FR_knee", 0.0, bare_mass
     assert total(payload) == pytest.approx(bare)
+
+
+def test_an_arm_with_a_gripper_gets_its_gravity_from_states_that_name_the_mimic_finger():
+    if not FILES:
+        pytest.skip("example-robot-data is not installed")
+    model = rd.load_urdf(robot_file("panda"))
+    options = ("floating_base:=false", "mode:=gravity", "dry_run:=false", "ramp_time:=0.0", "output:=joint_commands")
+    node = Process("feedforward", *(word for option in options for word in ("-p", option)), urdf=robot_file("panda"))
+    with running(node), peer() as us:
+        node.await_line("ready")
+        answers = us.listen(JointState, "joint_commands")
+        names = [*model.joint_names, "panda_finger_joint2"]
+        q = [0.1, -0.7, 0.2, -2.1, 0.3, 1.5, 0.4, 0.02]
+        measured = {"name": names, "position": [*q, 0.02], "velocity": [0.0] * 9, "effort": [0.0] * 9}
+
+        def answered() -> bool:
+            us.send("joint_states", state(us, 0.0, **measured), BEST_EFFORT)
+            us.executor.spin_once(timeout_sec=0.02)
+            return bool(answers) and np.any(answers[-1].effort)
+
+        us.until(answered, "the efforts")
+        assert tuple(answers[-1].name) == model.joint_names
+        assert answers[-1].effort == pytest.approx(rd.gravity_forces(model, q))
+        assert node.end() == (0, [])
 
 
 def test_the_emergency_stop_of_the_feedforward_latches(hardware):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..kinematics import neutral
 from ..model import Model
-from .guard import FRAME, InputGuard, finite
+from .guard import FRAME, LENGTH, InputGuard, finite
 
 Array = NDArray[np.float64]
 
@@ -25,6 +25,7 @@ class MeasuredState:
         self.model = model
         self.base_frame = base_frame or model.link_names[0]
         self.joints = InputGuard(model.joint_names, max_age)
+        self.mimic = frozenset(model.report.mimic)
         self.base = InputGuard(("base",), max_age)
         self.q, self.qd = neutral(model), np.zeros(model.nv)
         self.effort = np.zeros(len(model.joint_names))
@@ -38,8 +39,15 @@ class MeasuredState:
     def set_joints(self, names: Sequence[str], q: Array, qd: Array, effort: Array, stamp: float, now: float) -> bool:
         """Take positions, velocities and efforts by name and return whether they were used.
 
-        Velocities that are missing or NaN (a driver without that interface) count as 0.
+        Velocities that are missing or NaN (a driver without that interface) count as 0. Mimic joints may be named: they
+        follow from the others and are left out.
         """
+        if self.mimic and not self.mimic.isdisjoint(names):
+            if any(len(x) not in (0, len(names)) for x in (q, qd, effort)):
+                self.joints.refuse(LENGTH, f"{len(names)} names, {len(q)}, {len(qd)}, {len(effort)} values")
+                return False
+            keep = [i for i, name in enumerate(names) if name not in self.mimic]
+            names, (q, qd, effort) = [names[i] for i in keep], (x[keep] if len(x) else x for x in (q, qd, effort))
         self.has_effort = len(effort) > 0
         if not (proven := finite(q, qd, effort)):
             self.has_effort = self.has_effort and not np.isnan(effort).any()
