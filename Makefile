@@ -22,8 +22,9 @@ VENV_FLAGS :=
 RUN_EXTRAS := cli,qp,report,xacro,$(if $(filter jazzy,$(ROS_WHEELS)),ros-jazzy,ros)
 NUMPY      :=
 endif
-RUN  := $(VENV)/.run
-TEST := $(VENV)/.test
+RUN   := $(VENV)/.run
+TEST  := $(VENV)/.test
+BENCH := $(VENV)/.bench
 
 .DEFAULT_GOAL := help
 .PHONY: help venv test test-python lint format demo bench clean
@@ -53,7 +54,8 @@ format: $(TEST) ## Rewrite the sources in the house style
 demo: $(RUN) ## Stand and trot for 10 s, write report/demo.html (ROBOT=path/to.urdf, DURATION=s)
 	$(BIN)/robot_dynamics demo $(if $(ROBOT),--robot "$(ROBOT)") --duration $(DURATION)
 
-bench: $(TEST) ## Measure the kernels and the loop
+bench: $(BENCH) ## Measure kernels, plant, rollouts, start and the loop beside Pinocchio and MuJoCo
+	$(BIN)/robot_dynamics warm-up
 	$(BIN)/python -m benchmark
 	$(BIN)/python -m benchmark.loop
 
@@ -78,4 +80,8 @@ $(RUN): setup.cfg setup.py pyproject.toml | $(BIN)/python
 $(TEST): $(RUN)
 	@echo "[3/3] test and lint tools"
 	@$(PIP) --no-build-isolation --editable ".[$(RUN_EXTRAS),bag,test,dev]" $(NUMPY) | $(COUNT)
+	@touch $@
+
+$(BENCH): $(TEST)
+	@$(PIP) --no-build-isolation --editable ".[$(RUN_EXTRAS),bag,test,dev,bench]" $(NUMPY) | $(COUNT)
 	@touch $@

@@ -1,139 +1,100 @@
-"""One run: our kernels in a compiled loop beside Pinocchio's C++, and calls from Python beside Pinocchio's Python."""
+"""Measure everything side by side; print the table, write report/benchmark.json and report/growth.png."""
 
 import json
+import platform
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import asdict
+from importlib import metadata
 from pathlib import Path
 
-import numpy as np
-import pinocchio as pin
-from numba import njit
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
 
-import robot_dynamics as rd
-from robot_dynamics.kernels import limbs, tree
+from .calls import python_calls
+from .cpp import Cpp
+from .growth import SHAPES, SIZES, draw, growth
+from .kernels import contact, many, single
+from .robots import FILES, ROBOTS, case
+from .rounds import Row
+from .simulation import rollouts, steps
+from .start import starts
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
-from robot_files import FILES
-
-from benchmark.cpp import CppRobot, build
-
-ROBOTS = {
-    "go2": ("go2", True),
-    "anymal_c": ("anymal", True),
-    "panda": ("panda", False),
-    "g1": ("g1_29dof_rev_1_0", True),
-    "talos": ("talos_reduced", True),
-}
-STATES, REPEATS, ROUNDS = 64, 20, 9
-ALGORITHMS = ("rnea", "aba", "crba")
-NO_WRENCH = np.empty((0, 6))
-OUTPUT = Path("report")
+OUTPUT, BUILD = Path("report"), Path("build/benchmark")
 
 
-@njit
-def tree_loop(what, topology, parameters, Q, V, X, out, H, repeats):
-    for _ in range(repeats):
-        for k in range(Q.shape[0]):
-            if what == 0:
-                tree.inverse_dynamics(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, 1.0, out)
-            elif what == 1:
-                tree.forward_dynamics(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, out)
-            else:
-                tree.mass_matrix(topology, parameters, Q[k], H)
+def rows(cpp: Cpp, console: Console) -> Iterator[Row]:
+    """All lines of the table, as they are measured."""
+    for name in ROBOTS:
+        robot = case(name)
+        yield from single(robot, cpp)
+        yield from many(robot, cpp)
+        yield from python_calls(robot)
+    go2 = case("go2")
+    yield from contact(go2, cpp)
+    try:
+        import mujoco
+    except ImportError:
+        console.print("without MuJoCo: the package mujoco is not installed")
+    else:
+        yield from steps(go2, mujoco)
+        yield from rollouts(go2, mujoco)
+    yield from starts()
 
 
-@njit
-def limb_loop(what, levels, count, parameters, lanes, Q, V, X, out, H, repeats):
-    for _ in range(repeats):
-        for k in range(Q.shape[0]):
-            if what == 0:
-                limbs.inverse_dynamics(levels, count, parameters, lanes, Q[k], V[k], X[k], None, 1.0, out)
-            elif what == 1:
-                limbs.forward_dynamics(levels, count, parameters, lanes, Q[k], V[k], X[k], None, out)
-            else:
-                limbs.mass_matrix(levels, count, parameters, lanes, Q[k], H)
+def table(measured: list[Row]) -> Table:
+    """The lines as text."""
+    out = Table(title="medians of interleaved rounds; ratio: ours over theirs, less is faster; (least): of the minima")
+    for head in ("robot", "what", "ours", "theirs", "of", "ratio", "(least)", "must", "aim", "held"):
+        out.add_column(head, justify="left" if head in ("robot", "what", "of", "held") else "right")
+    for row in measured:
+        digits = 0 if row.unit == "ns" else 2
+        theirs, ratio, least = "", "", ""
+        if row.theirs is not None:
+            theirs, ratio, least = f"{row.theirs:.{digits}f}", f"{row.figure:.3f}", f"({row.least:.3f})"
+        promise = ["" if x is None else f"{x:.3g}" for x in (row.must, row.aim)]
+        ours = f"{row.ours:.{digits}f} {row.unit}"
+        out.add_row(row.robot, row.what, ours, theirs, row.against, ratio, least, *promise, row.held)
+    return out
 
 
-def our_loop(model: rd.Model) -> Callable[[int], float]:
-    """Seconds per call of algorithm number `what`, in a compiled loop over states."""
-    rng = np.random.default_rng(0)
-    Q = np.array([rd.random_configuration(model, rng) for _ in range(STATES)])
-    V, X = rng.standard_normal((2, STATES, model.nv))
-    out, H = np.empty(model.nv), np.empty((model.nv, model.nv))
-
-    def run(what: int) -> float:
-        start = time.perf_counter()
-        if (limb := model.limbs) is not None:
-            limb_loop(what, limb.levels, limb.count, model.parameters, limb.lanes, Q, V, X, out, H, REPEATS)
-        else:
-            tree_loop(what, model.topology, model.parameters, Q, V, X, out, H, REPEATS)
-        return (time.perf_counter() - start) / STATES / REPEATS
-
-    for what in range(len(ALGORITHMS)):
-        run(what)
-    return run
-
-
-def python_calls(model: rd.Model, path: Path, floating: bool) -> dict[str, float]:
-    """Medians in seconds of one inverse dynamics called from Python: ours and Pinocchio's."""
-    theirs = pin.buildModelFromUrdf(str(path), *((pin.JointModelFreeFlyer(),) if floating else ()))
-    data, q = theirs.createData(), pin.neutral(theirs)
-    zero, ours, still = np.zeros(theirs.nv), rd.neutral(model), np.zeros(model.nv)
-    calls = {
-        "inverse_dynamics": lambda: rd.inverse_dynamics(model, ours, still, still),
-        "pin.rnea": lambda: pin.rnea(theirs, data, q, zero, zero),
-    }
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(ROUNDS):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            for _ in range(1000):
-                call()
-            times[name].append((time.perf_counter() - start) / 1000)
-    return {name: float(np.median(values)) for name, values in times.items()}
-
-
-def measure(name: str, library: object) -> dict[str, float]:
-    """Nanoseconds per call, medians over interleaved rounds."""
-    stem, floating = ROBOTS[name]
-    path = next(path for path in FILES if path.stem == stem)
-    model = rd.load_urdf(path, floating_base=floating)
-    ours = our_loop(model)
-    cpp = None if isinstance(library, str) else CppRobot(library, path, floating, STATES)  # type: ignore[arg-type]
-    times: dict[str, list[float]] = {}
-    for _ in range(ROUNDS):
-        for what, algorithm in enumerate(ALGORITHMS):
-            times.setdefault(algorithm, []).append(ours(what))
-            if cpp is not None:
-                times.setdefault(f"{algorithm} C++", []).append(cpp.seconds(algorithm, REPEATS))
-    medians = {key: float(np.median(values)) for key, values in times.items()}
-    return {key: 1e9 * value for key, value in (medians | python_calls(model, path, floating)).items()}
+def machine() -> dict[str, str]:
+    """What the figures belong to."""
+    packages = ("numba", "numpy", "pin", "mujoco")
+    known = {d.metadata["Name"]: d.version for d in metadata.distributions()}
+    processor = next((x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("model name")), ": ?")
+    versions = {name: known.get(name, "missing") for name in packages}
+    return {"processor": processor.split(": ")[1], "python": platform.python_version()} | versions
 
 
 def main() -> int:
-    """Measure all robots, print the table, write report/benchmark.json."""
+    """Measure, print, write."""
+    console = Console(width=None if sys.stdout.isatty() else 140)
     if not FILES:
-        print("the benchmark needs the package example-robot-data", file=sys.stderr)
+        console.print("the benchmark needs the package example-robot-data")
         return 2
+    measured: list[Row] = []
+    curves: dict[str, dict[int, dict[str, float]]] = {shape: {} for shape in SHAPES}
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("compiling Pinocchio's C++ (first time only)", total=None)
+        cpp = Cpp(BUILD)
+        if cpp.missing:
+            console.print(f"without Pinocchio's C++: {cpp.missing}")
+        for row in rows(cpp, console):
+            measured.append(row)
+            bar.update(task, description=f"{row.robot}: {row.what}")
+        bar.update(task, total=len(SHAPES) * len(SIZES))
+        for shape, bodies, costs in growth(cpp):
+            curves[shape][bodies] = costs
+            bar.update(task, advance=1, description=f"{shape} of {bodies} bodies")
+    console.print(table(measured))
     OUTPUT.mkdir(exist_ok=True)
-    library = build(OUTPUT)
-    if isinstance(library, str):
-        print(f"without Pinocchio's C++: {library}")
-    results = {}
-    print(
-        f"{'robot':10}"
-        + "".join(f"{a + ' ns':>12}{'/ C++':>8}" for a in ALGORITHMS)
-        + f"{'from Python':>14}{'/ pin':>8}"
-    )
-    for name in ROBOTS:
-        results[name] = r = measure(name, library)
-        line = f"{name:10}"
-        for a in ALGORITHMS:
-            ratio = f"{r[a] / r[a + ' C++']:.3f}" if a + " C++" in r else "-"
-            line += f"{r[a]:12.0f}{ratio:>8}"
-        print(line + f"{r['inverse_dynamics']:14.0f}{r['inverse_dynamics'] / r['pin.rnea']:8.2f}", flush=True)
-    (OUTPUT / "benchmark.json").write_text(json.dumps(results, indent=2))
+    figures = [asdict(row) | {"figure": row.figure, "held": row.held} for row in measured]
+    text = json.dumps({"machine": machine(), "rows": figures, "growth": curves}, indent=2)
+    (OUTPUT / "benchmark.json").write_text(text)
+    draw(curves, OUTPUT / "growth.png")
+    console.print(f"written: {OUTPUT / 'benchmark.json'}, {OUTPUT / 'growth.png'}")
     return 0
 
 

@@ -1,7 +1,7 @@
 // Pinocchio's C++ API behind a C interface: loops over given states, timed inside, one call per measurement.
-// Build: g++ -O3 -DNDEBUG -std=c++17 -shared -fPIC -DBOOST_MPL_LIMIT_LIST_SIZE=30 -DBOOST_MPL_LIMIT_VECTOR_SIZE=30
-// -DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS -DBOOST_FUSION_INVOKE_MAX_ARITY=12, headers of the pin wheel and of Eigen 3.4,
-// linked with the wheel's libpinocchio_default.
+// The algorithms are the instantiations in the pin wheel's libpinocchio_default (an optimised build), reached by
+// PINOCCHIO_ENABLE_TEMPLATE_INSTANTIATION and by arguments that are Eigen::Ref: instantiated here, with -O3, they
+// are not faster, but take the compiler minutes and gigabytes.
 #include <pinocchio/algorithm/aba.hpp>
 #include <pinocchio/algorithm/crba.hpp>
 #include <pinocchio/algorithm/frames.hpp>
@@ -9,25 +9,20 @@
 #include <pinocchio/algorithm/rnea.hpp>
 #include <pinocchio/multibody.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 using namespace pinocchio;
-using Vectors = std::vector<Eigen::VectorXd>;
-
-struct Robot {
-  Model model;
-  Data data;
-  std::vector<FrameIndex> points;
-  Data::Matrix6x J;
-};
+using Vector = Eigen::Ref<const Eigen::VectorXd>;
+using Vectors = std::vector<Vector>;
 
 static Vectors rows(const double* values, int count, int size) {
-  Vectors out(count);
-  for (int i = 0; i < count; ++i) out[i] = Eigen::Map<const Eigen::VectorXd>(values + i * size, size);
+  Vectors out;
+  out.reserve(count);
+  for (int i = 0; i < count; ++i) out.emplace_back(Eigen::Map<const Eigen::VectorXd>(values + i * size, size));
   return out;
 }
 
@@ -37,17 +32,6 @@ static double seconds_per_call(int count, int repeats, Call call) {
   for (int r = 0; r < repeats; ++r)
     for (int i = 0; i < count; ++i) call(i);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / (double(count) * repeats);
-}
-
-// What contact dynamics needs from Pinocchio: M^-1 and the Jacobians of all points.
-static void contact_terms(Robot& r, const Eigen::VectorXd& q) {
-  computeMinverse(r.model, r.data, q);
-  computeJointJacobians(r.model, r.data, q);
-  updateFramePlacements(r.model, r.data);
-  for (const FrameIndex f : r.points) {
-    r.J.setZero();
-    getFrameJacobian(r.model, r.data, f, LOCAL_WORLD_ALIGNED, r.J);
-  }
 }
 
 template <class Matrix>
@@ -70,36 +54,80 @@ static bool joint_of(const std::string& type, const Eigen::Vector3d& axis, Joint
   return true;
 }
 
-extern "C" {
-
-// One line per joint: type, parent, axis, placement R p, mass, centre of mass, inertia about it; null for an unknown type.
-Robot* robot_make(const char* text) {
-  Robot* r = new Robot;
-  std::istringstream in(text);
+// One line per joint: type, parent, axis, placement R p, mass, centre of mass, inertia about it; then one per contact
+// point: "point", joint, position.
+static Model model_of(std::istream& in, std::vector<FrameIndex>& points) {
+  Model model;
   std::string type;
-  for (int i = 1; in >> type; ++i) {
+  while (in >> type) {
     int parent;
     double mass;
     Eigen::Vector3d axis, p, com;
     Eigen::Matrix3d R, I;
+    const std::string name = type + std::to_string(model.njoints + model.nframes);
     in >> parent;
+    if (type == "point") {
+      read(in, p);
+      const SE3 at(Eigen::Matrix3d::Identity(), p);
+      points.push_back(model.addFrame(Frame(name, parent, 0, at, OP_FRAME)));
+      continue;
+    }
     read(in, axis), read(in, R), read(in, p), in >> mass, read(in, com), read(in, I);
     JointModel joint;
-    if (!joint_of(type, axis, joint)) return nullptr;
-    const JointIndex id = r->model.addJoint(parent, joint, SE3(R, p), "joint" + std::to_string(i));
-    r->model.appendBodyToJoint(id, Inertia(mass, com, I), SE3::Identity());
+    if (!joint_of(type, axis, joint)) throw std::invalid_argument(type);
+    const JointIndex id = model.addJoint(parent, joint, SE3(R, p), name);
+    model.appendBodyToJoint(id, Inertia(mass, com, I), SE3::Identity());
   }
-  r->data = Data(r->model);
-  r->J = Data::Matrix6x::Zero(6, r->model.nv);
-  return r;
+  return model;
+}
+
+struct Robot {
+  std::vector<FrameIndex> points;
+  Model model;
+  Data data;
+  Data::Matrix6x J;
+  Eigen::MatrixXd rows, response, inertia;
+
+  explicit Robot(std::istream& in)
+      : model(model_of(in, points)),
+        data(model),
+        J(Data::Matrix6x::Zero(6, model.nv)),
+        rows(Eigen::MatrixXd::Zero(3 * points.size(), model.nv)),
+        response(model.nv, rows.rows()),
+        inertia(rows.rows(), rows.rows()) {}
+};
+
+// What contact dynamics needs: M^-1 J^T and J M^-1 J^T of all points, from M^-1 and the Jacobians.
+static void contact_terms(Robot& r, const Vector& q) {
+  computeMinverse(r.model, r.data, q);
+  computeJointJacobians(r.model, r.data, q);
+  updateFramePlacements(r.model, r.data);
+  for (std::size_t k = 0; k < r.points.size(); ++k) {
+    r.J.setZero();
+    getFrameJacobian(r.model, r.data, r.points[k], LOCAL_WORLD_ALIGNED, r.J);
+    r.rows.middleRows<3>(3 * k) = r.J.topRows<3>();
+  }
+  r.response.noalias() = r.data.Minv.selfadjointView<Eigen::Upper>() * r.rows.transpose();
+  r.inertia.noalias() = r.rows * r.response;
+}
+
+extern "C" {
+
+// Null for a joint type that is not known.
+Robot* robot_make(const char* text) {
+  std::istringstream in(text);
+  try {
+    return new Robot(in);
+  } catch (const std::invalid_argument&) {
+    return nullptr;
+  }
 }
 
 void robot_free(Robot* r) { delete r; }
 
-void robot_add_point(Robot* r, int joint, double x, double y, double z) {
-  const SE3 at(Eigen::Matrix3d::Identity(), Eigen::Vector3d(x, y, z));
-  r->points.push_back(r->model.addFrame(Frame("point" + std::to_string(r->points.size()), joint, 0, at, OP_FRAME)));
-  r->data = Data(r->model);
+// J M^-1 J^T of the last call, by columns.
+void robot_contact_inertia(const Robot* r, double* out) {
+  Eigen::Map<Eigen::MatrixXd>(out, r->inertia.rows(), r->inertia.cols()) = r->inertia;
 }
 
 double robot_time(Robot* r, const char* name, const double* q_, const double* v_, const double* x_, int count,
@@ -111,11 +139,7 @@ double robot_time(Robot* r, const char* name, const double* q_, const double* v_
   if (what == "rnea") return seconds_per_call(count, repeats, [&](int i) { rnea(m, d, q[i], v[i], x[i]); });
   if (what == "aba")
     return seconds_per_call(count, repeats, [&](int i) { aba(m, d, q[i], v[i], x[i], Convention::WORLD); });
-  if (what == "aba local")
-    return seconds_per_call(count, repeats, [&](int i) { aba(m, d, q[i], v[i], x[i], Convention::LOCAL); });
   if (what == "crba") return seconds_per_call(count, repeats, [&](int i) { crba(m, d, q[i], Convention::WORLD); });
-  if (what == "crba local")
-    return seconds_per_call(count, repeats, [&](int i) { crba(m, d, q[i], Convention::LOCAL); });
   if (what == "contact") return seconds_per_call(count, repeats, [&](int i) { contact_terms(*r, q[i]); });
   return -1.0;
 }

@@ -1,0 +1,122 @@
+"""Kernels in a compiled loop over states, beside Pinocchio's C++ in its own."""
+
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
+
+import numpy as np
+
+from robot_dynamics.dynamics import workspace
+from robot_dynamics.kernels import batch, limbs, propagators, tree
+from robot_dynamics.kernels.jit import kernel
+from robot_dynamics.kinematics import point_rows
+
+from .cpp import REPEATS, Cpp, Robot
+from .robots import STATES, Case, go2_feet
+from .rounds import Row, compared, interleaved, timed
+
+ALGORITHMS = ("rnea", "aba", "crba")
+CPP = "Pinocchio C++"
+NO_WRENCH = np.empty(0)
+BATCH = 4096
+LIMBS = {"rnea": (0.15, 0.09), "aba": (0.15, 0.10), "crba": (0.35, 0.22)}
+TREE = {"rnea": (0.40, 0.30), "aba": (0.40, 0.30), "crba": (0.70, 0.55)}
+"""Must and aim of the ratio to Pinocchio: robots of equal limbs, any tree."""
+
+
+@kernel
+def tree_loop(what, topology, parameters, Q, V, X, w, out, H, repeats):
+    """`repeats` times one algorithm over all states."""
+    for _ in range(repeats):
+        for k in range(Q.shape[0]):
+            if what == 0:
+                tree.inverse_dynamics(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, out)
+            elif what == 1:
+                tree.forward_dynamics(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, out)
+            else:
+                tree.mass_matrix(topology, parameters, Q[k], w, H)
+
+
+@kernel
+def limb_loop(what, levels, robot, Q, V, X, out, H, repeats):
+    """The same with a lane per limb."""
+    for _ in range(repeats):
+        for k in range(Q.shape[0]):
+            if what == 0:
+                limbs.inverse_dynamics(levels, robot, Q[k], V[k], X[k], NO_WRENCH, out)
+            elif what == 1:
+                limbs.forward_dynamics(levels, robot, Q[k], V[k], X[k], NO_WRENCH, out)
+            else:
+                limbs.mass_matrix(levels, robot, Q[k], H)
+
+
+@kernel
+def contact_loop(topology, parameters, rows, r, Q, inertia, response, repeats):
+    """`repeats` times contact inertia and test-force response over all states."""
+    for _ in range(repeats):
+        for k in range(Q.shape[0]):
+            propagators.contact_inertia_inverse(topology, parameters, rows, r, Q[k], False, inertia)
+            propagators.test_force_response(topology, parameters, rows, r, Q[k], False, response)
+
+
+def loops(case: Case, driver: str) -> dict[str, Callable[[], float]]:
+    """Seconds per call of each algorithm with one of our drivers."""
+    model = case.model
+    results = np.empty(model.nv), np.empty((model.nv, model.nv)), REPEATS
+    calls = {}
+    for what, algorithm in enumerate(ALGORITHMS):
+        if driver == "tree":
+            loop, robot = tree_loop, (model.topology, model.parameters)
+            arguments = (*case.states, workspace(model), *results)
+        else:
+            loop, robot = limb_loop, (model.limbs.levels, model.limbs.robot)
+            arguments = (*case.states, *results)
+        calls[algorithm] = timed(partial(loop, what, *robot, *arguments), STATES * REPEATS)
+    return calls
+
+
+def single(case: Case, cpp: Cpp) -> Iterator[Row]:
+    """RNEA, ABA and CRBA of one state, each driver that fits."""
+    drivers = ("tree", "limbs") if case.model.limbs is not None else ("tree",)
+    calls = {(driver, a): call for driver in drivers for a, call in loops(case, driver).items()}
+    times = interleaved(calls | cpp.loops(case, ALGORITHMS))
+    for driver, a in calls:
+        promise = LIMBS[a] if driver == "limbs" else (TREE[a] if len(drivers) == 1 else None)  # callers get limbs
+        yield compared(case.name, f"{a}, {driver}", times[driver, a], times.get(("C++", a)), CPP, promise)
+
+
+def contact(case: Case, cpp: Cpp) -> Iterator[Row]:
+    """Contact inertia and test-force response of four feet; both sides must find the same inertia."""
+    model, feet = case.model, go2_feet(case.model)
+    rows, r = point_rows(model, feet)
+    inertia, response = np.empty((12, 12)), np.empty((4, 3, model.nv))
+
+    def ours() -> None:
+        contact_loop(model.topology, model.parameters, rows, r, case.states[0], inertia, response, REPEATS)
+
+    calls: dict[Hashable, Callable[[], float]] = {"ours": timed(ours, STATES * REPEATS)}
+    if cpp.library is not None:
+        theirs = Robot(cpp.library, case, feet.link)
+        calls["C++", "contact"] = lambda: theirs.seconds("contact")
+    times = interleaved(calls)
+    if cpp.library is not None and not np.allclose(inertia, theirs.contact_inertia(), rtol=0.0, atol=1e-9):
+        raise RuntimeError("contact inertia and Pinocchio's differ")
+    what = "contact inertia and test-force response, 4 feet"
+    yield compared(case.name, what, times["ours"], times.get(("C++", "contact")), CPP, (0.5, 0.25))
+
+
+def many(case: Case, cpp: Cpp) -> Iterator[Row]:
+    """ABA and RNEA of many states in one call, per state on one core."""
+    Q, V, X = (np.resize(x, (BATCH, x.shape[1])) for x in case.states)
+    model = case.model
+    if (limbed := model.limbs) is not None:
+        robot = limbed.levels, limbed.robot
+        kernels = {"aba": batch.limbed_forward_dynamics, "rnea": batch.limbed_inverse_dynamics}
+    else:
+        robot = model.topology, model.parameters
+        kernels = {"aba": batch.forward_dynamics, "rnea": batch.inverse_dynamics}
+    out = np.empty_like(V)
+    calls = {a: timed(partial(run, *robot, Q, V, X, out), BATCH) for a, run in kernels.items()}
+    times = interleaved(calls | cpp.loops(case, tuple(kernels)))
+    for a in kernels:
+        promise = (0.08, 0.045) if (case.name, a) == ("go2", "aba") else None
+        yield compared(case.name, f"batch {a}, per state and core", times[a], times.get(("C++", a)), CPP, promise)

@@ -1,0 +1,136 @@
+"""The plant beside MuJoCo: go2 standing under PD control, steps and rollouts."""
+
+import os
+from collections.abc import Callable, Hashable, Iterator
+from types import ModuleType
+
+import numpy as np
+
+import robot_dynamics as rd
+from robot_dynamics.kernels import rows
+from robot_dynamics.kinematics import point_rows
+
+from .robots import FOOT_RADIUS, Case, go2_feet, go2_points, go2_stance
+from .rounds import Row, compared, interleaved, timed
+
+H, KP, KD = 1e-3, 60.0, 2.0
+STEPS, COUNT = 1000, 16
+"""Steps of a run; robots of a rollout."""
+
+
+def mjcf(model: rd.Model) -> str:
+    """The robot on a plane for MuJoCo: balls for feet, a PD actuator per joint, nothing else that touches."""
+    row, r = point_rows(model, go2_feet(model))
+    children: dict[int, list[int]] = {}
+    for i, parent in enumerate(model.topology[1:, rows.PARENT], start=1):
+        children.setdefault(int(parent), []).append(i)
+    feet = {int(i): p for i, p in zip(row, r, strict=True)}
+    joints = [f"joint{i}" for i in range(2, len(model.topology))]
+    drives = "".join(f'<position joint="{name}" kp="{KP}" kv="{KD}"/>' for name in joints)
+    bodies = "".join(_body(model, i, children, feet) for i in children[0])
+    return (
+        f'<mujoco><option timestep="{H}"/><worldbody><geom type="plane" size="0 0 1"/>{bodies}</worldbody>'
+        f"<actuator>{drives}</actuator></mujoco>"
+    )
+
+
+def _body(model: rd.Model, i: int, children: dict[int, list[int]], feet: dict[int, np.ndarray]) -> str:
+    """Row i of the packed model and what hangs on it."""
+    figures = model.parameters[i]
+    m, h = figures[rows.MASS], figures[rows.MOMENT : rows.MOMENT + 3]
+    xx, xy, xz, yy, yz, zz = figures[rows.INERTIA : rows.INERTIA + 6]
+    c = h / m
+    about_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - m * ((c @ c) * np.eye(3) - np.outer(c, c))
+    R = figures[rows.R0 : rows.R0 + 9].reshape(3, 3)
+    free = model.topology[i, rows.KIND] == rows.FREE
+    joint = "<freejoint/>" if free else f'<joint name="joint{i}" axis="0 0 1" armature="{figures[rows.ARMATURE]}"/>'
+    ball = f'<geom type="sphere" size="{FOOT_RADIUS}" mass="0" pos="{_text(feet[i])}"/>' if i in feet else ""
+    inertia = _text(about_com[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])
+    return (
+        f'<body pos="{_text(figures[rows.P0 : rows.P0 + 3])}" xyaxes="{_text(R[:, :2].T.ravel())}">{joint}'
+        f'<inertial mass="{float(m)!r}" pos="{_text(c)}" fullinertia="{inertia}"/>{ball}'
+        f"{''.join(_body(model, k, children, feet) for k in children.get(i, []))}</body>"
+    )
+
+
+def _text(values: np.ndarray) -> str:
+    return " ".join(repr(float(x)) for x in values)
+
+
+class Standing:
+    """go2 on its feet in MuJoCo."""
+
+    def __init__(self, mujoco: ModuleType, model: rd.Model, q: np.ndarray):
+        self.mujoco = mujoco
+        self.model = mujoco.MjModel.from_xml_string(mjcf(model))
+        self.data = mujoco.MjData(self.model)
+        self.data.qpos[:] = np.r_[q[:3], q[[6, 3, 4, 5]], q[7:]]
+        self.data.ctrl[:] = q[7:]
+
+    def run(self, steps: int) -> None:
+        """Go on, in a loop in C."""
+        self.mujoco.mj_step(self.model, self.data, steps)
+
+    def carried(self) -> float:
+        """Vertical force of the ground [N]."""
+        force, total = np.empty(6), 0.0
+        for k in range(self.data.ncon):
+            self.mujoco.mj_contactForce(self.model, self.data, k, force)
+            total += force[0]
+        return total
+
+
+def standing_plant(case: Case, contact: rd.SpringDamper | rd.Impulse) -> rd.Plant:
+    """go2 on its feet in our plant, with sixteen points."""
+    q = go2_stance(case.model)
+    plant = rd.Plant(case.model, rd.PlantParams(H, contact), go2_points(case.model))
+    plant.reset(q, np.zeros(case.model.nv))
+    plant.track(q[7:], np.zeros(12), KP, KD)
+    return plant
+
+
+def steps(case: Case, mujoco: ModuleType) -> Iterator[Row]:
+    """One step of the plant beside one of MuJoCo's, both standing; their forces must carry the same weight."""
+    plants = {
+        "implicit spring-damper": (standing_plant(case, rd.SpringDamper()), (0.20, 0.10)),
+        "impulse": (standing_plant(case, rd.Impulse()), (0.35, 0.20)),
+    }
+    other = Standing(mujoco, case.model, go2_stance(case.model))
+    calls: dict[Hashable, Callable[[], float]] = {
+        name: timed(lambda plant=plant: plant.advance(STEPS * H), STEPS) for name, (plant, _) in plants.items()
+    }
+    times = interleaved(calls | {"mj_step": timed(lambda: other.run(STEPS), STEPS)}, rounds=15)
+    weight = 9.81 * case.model.mass
+    carried = [other.carried(), *(plant.contacts.force_world[:, 2].sum() for plant, _ in plants.values())]
+    if not np.allclose(carried, weight, rtol=0.01):
+        raise RuntimeError(f"the robots do not stand: the ground carries {carried} N of {weight:.1f} N")
+    for name, (_, promise) in plants.items():
+        what = f"plant step, 16 points, {name}"
+        yield compared(case.name, what, times[name], times["mj_step"], "mj_step", promise)
+
+
+def rollouts(case: Case, mujoco: ModuleType) -> Iterator[Row]:
+    """Standing robots that differ in friction, per step and core, all cores at work."""
+    from mujoco import rollout
+
+    cores = len(os.sched_getaffinity(0))
+    plants = [standing_plant(case, rd.SpringDamper(friction=mu)) for mu in np.linspace(0.4, 1.0, COUNT)]
+    other = Standing(mujoco, case.model, go2_stance(case.model))
+    threads = [mujoco.MjData(other.model) for _ in range(cores)]
+    size = mujoco.mj_stateSize(other.model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    begin = np.empty(size)
+    mujoco.mj_getState(other.model, other.data, begin, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    control = np.broadcast_to(other.data.ctrl, (COUNT, STEPS, 12)).copy()
+    with rollout.Rollout(nthread=cores) as pool:
+        times = interleaved(
+            {
+                "ours": timed(lambda: rd.rollout_batch(plants, STEPS * H), COUNT * STEPS / cores),
+                "mujoco": timed(
+                    lambda: pool.rollout([other.model] * COUNT, threads, np.tile(begin, (COUNT, 1)), control),
+                    COUNT * STEPS / cores,
+                ),
+            },
+            rounds=7,
+        )
+    what = f"rollouts of {COUNT} robots, per step and core"
+    yield compared(case.name, what, times["ours"], times["mujoco"], "mujoco.rollout", (1 / 5, 1 / 15))
