@@ -537,11 +537,10 @@ def _rows_without_inertia(packed: _Packed, q: Array) -> set[int]:
         zero = np.zeros(packed.nv)
         forward_dynamics(topology, parameters, q, zero, zero, np.empty(0), w, np.empty(packed.nv))
         own = ~single | ((w[:, rows.DI] > 0.0) & (w[:, rows.DI] * floor < 1.0))
-        for i in np.flatnonzero(kind == rows.FREE):
-            own[i] = (
-                _least_pivot(w[i, rows.M : rows.M + 6], w[i, rows.H : rows.H + 9], w[i, rows.N : rows.N + 6]) > 1e-10
-            )
-        empty = [i for i in np.flatnonzero(~own[1:]) + 1 if i not in found]
+        for free in np.flatnonzero(kind == rows.FREE):
+            own[free] = _least_pivot(*np.split(w[free, rows.M : rows.N + 6], (6, 15))) > 1e-10
+        own[0] = True
+        empty = [i for i in np.flatnonzero(~own).tolist() if i not in found]
         if not empty:
             break
         # the last row is furthest from the root: what it lacks may have spoilt the rows before it
