@@ -29,11 +29,12 @@ def tree_loop(what, topology, parameters, Q, V, X, w, out, H, repeats):
     for _ in range(repeats):
         for k in range(Q.shape[0]):
             if what == 0:
-                tree.inverse_dynamics(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, out)
+                tree.rnea(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, out)
             elif what == 1:
-                tree.forward_dynamics(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, out)
+                tree.aba(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, out)
             else:
-                tree.mass_matrix(topology, parameters, Q[k], w, H)
+                tree.place(topology, parameters, Q[k], w)
+                tree.crba(topology, parameters, w, H)
 
 
 @kernel
@@ -42,11 +43,11 @@ def limb_loop(what, levels, robot, Q, V, X, out, H, repeats):
     for _ in range(repeats):
         for k in range(Q.shape[0]):
             if what == 0:
-                limbs.inverse_dynamics(levels, robot, Q[k], V[k], X[k], NO_WRENCH, out)
+                limbs.rnea(levels, robot, Q[k], V[k], X[k], NO_WRENCH, out)
             elif what == 1:
-                limbs.forward_dynamics(levels, robot, Q[k], V[k], X[k], NO_WRENCH, out)
+                limbs.aba(levels, robot, Q[k], V[k], X[k], NO_WRENCH, out)
             else:
-                limbs.mass_matrix(levels, robot, Q[k], H)
+                limbs.crba(levels, robot, Q[k], H)
 
 
 @kernel

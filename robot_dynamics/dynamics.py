@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import checked, shaped
+from .checks import checked
 from .cores import in_slices
 from .description import Array
 from .errors import SingularModelError
@@ -27,7 +27,7 @@ NO_WRENCH = np.empty(0)
 
 def _wrench(model: Model, f_ext: ArrayLike | None) -> Array:
     """Return f_ext as (6 nb,), or empty. Raises ShapeError."""
-    return NO_WRENCH if f_ext is None else checked("f_ext", f_ext, (model.nb, 6)).ravel()
+    return NO_WRENCH if f_ext is None else checked("f_ext", f_ext, (model.nb, 6)).flatten()
 
 
 def workspace(model: Model) -> Array:
@@ -38,7 +38,8 @@ def workspace(model: Model) -> Array:
 def _drive(model: Model, kernels: Kernels, name: str, q: ArrayLike, qd: ArrayLike, u: ArrayLike, push: Array) -> Array:
     """Call RNEA or ABA by the driver that fits the model; `name` is that of u.
 
-    Arrays of float64 go to the kernel as they are. It looks at them itself, and only what it refuses is looked at here.
+    Arrays of float64 go to the kernel as they are. It looks at them itself; only what it refuses is looked at, and
+    copied, here.
     """
     out = np.empty(model.nv)
     try:
@@ -51,8 +52,8 @@ def _drive(model: Model, kernels: Kernels, name: str, q: ArrayLike, qd: ArrayLik
     if fine:
         return out
     nq, nv = model.nq, model.nv
-    given = checked("q", q, (nq,)), checked("qd", qd, (nv,)), checked(name, u, (nv,))
-    return _drive(model, kernels, name, *given, push)
+    given = [np.array(checked(*x)) for x in (("q", q, (nq,)), ("qd", qd, (nv,)), (name, u, (nv,)))]
+    return _drive(model, kernels, name, given[0], given[1], given[2], push)
 
 
 RNEA = limbs.inverse_dynamics, tree.inverse_dynamics
@@ -177,14 +178,14 @@ def check_regular(model: Model) -> None:
 def mass_matrix(model: Model, q: ArrayLike) -> Array:
     """Answer how forces and accelerations are tied: H(q) by CRBA (SPEC C1-C3, [RBDA] table 6.2). Returns (nv, nv)."""
     H = np.empty((model.nv, model.nv))
-    q = shaped("q", q, (model.nq,))
-    if (limbed := model.limbs) is not None:
-        finite = limbs.mass_matrix(limbed.levels, limbed.robot, q, H)
-    else:
-        finite = tree.mass_matrix(model.topology, model.parameters, q, workspace(model), H)
-    if not finite:
-        checked("q", q, (model.nq,))
-    return H
+    try:
+        if (limbed := model.limbs) is not None:
+            fine = limbs.mass_matrix(limbed.levels, limbed.robot, q, H)
+        else:
+            fine = tree.mass_matrix(model.topology, model.parameters, q, workspace(model), H)
+    except TypeError:
+        fine = False
+    return H if fine else mass_matrix(model, np.array(checked("q", q, (model.nq,))))
 
 
 def coriolis_matrix(model: Model, q: ArrayLike, qd: ArrayLike) -> Array:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -32,6 +33,7 @@ def warm_up_once(report: Callable[[str], None]) -> None:
         return
     with open(jit.CACHE_FOLDER / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        os.set_inheritable(lock.fileno(), True)  # the second process holds it too, should this one be stopped
         if not done.exists():
             for what in warm_up():
                 report(what)
@@ -47,12 +49,14 @@ def _installation() -> str:
 def warm_up() -> Iterator[str]:
     """Call whatever compiles, on the Mini Cheetah; yields what comes next.
 
-    Machine code does not depend on the robot, so this serves all of them.
+    Machine code does not depend on the robot, but for the depth of equal limbs: those of three joints are served here,
+    and all trees.
     """
     yield "loader"
     model = mini_cheetah()
     yield "plant, beside the others"
-    plant = subprocess.Popen([sys.executable, "-c", "from robot_dynamics.warm_up import step_plant; step_plant()"])
+    code = "from robot_dynamics.warm_up import step_plant; step_plant()"
+    plant = subprocess.Popen([sys.executable, "-c", code], close_fds=False)
     q, zero = rd.neutral(model), np.zeros(model.nv)
     feet = rd.contact_points(model)
     yield "inverse dynamics"
@@ -60,14 +64,20 @@ def warm_up() -> Iterator[str]:
     rd.inverse_dynamics_world(model, q, zero, zero)
     rd.bias_forces(model, q, zero)
     rd.gravity_forces(model, q)
+    tree = replace(model, limbs=None)
+    rd.inverse_dynamics(tree, q, zero, zero)
     yield "forward dynamics"
     rd.forward_dynamics(model, q, zero, zero)
+    rd.forward_dynamics(tree, q, zero, zero)
     yield "mass matrix"
     rd.mass_matrix(model, q)
+    rd.mass_matrix(tree, q)
     rd.coriolis_matrix(model, q, zero)
     yield "batches"
     rd.inverse_dynamics_batch(model, [q], [zero], [zero])
     rd.forward_dynamics_batch(model, [q], [zero], [zero])
+    rd.inverse_dynamics_batch(tree, [q], [zero], [zero])
+    rd.forward_dynamics_batch(tree, [q], [zero], [zero])
     yield "energies and momentum"
     rd.kinetic_energy(model, q, zero)
     rd.potential_energy(model, q)

@@ -50,3 +50,29 @@ def test_mimic_joints_are_refused():
     model = next(model for seed in range(20) if (model := random_model(seed)).has_mimic)
     with pytest.raises(ParameterError, match="mimic"):
         rd.Evaluator(model)
+
+
+def read_only(x):
+    x.setflags(write=False)
+    return x
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.float32, lambda x: np.repeat(x, 2)[::2], read_only])
+def test_plain_functions_take_numbers_in_any_form(kind):
+    """Those that no kernel is compiled for are copied."""
+    model = limbed_model(3, 4, 3, True)
+    q, qd, x, f_ext = random_state(model, 5)
+    expected = rd.inverse_dynamics(model, q, qd, x, f_ext)
+    given = [kind(v.copy()) for v in (q, qd, x)]
+    pushed = read_only(f_ext.copy())
+    np.testing.assert_allclose(rd.inverse_dynamics(model, *given, pushed), expected, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(rd.mass_matrix(model, given[0]), rd.mass_matrix(model, q), rtol=1e-4, atol=1e-5)
+
+
+def test_a_matrix_is_no_vector():
+    model = limbed_model(3, 4, 3, True)
+    q, qd, x, _ = random_state(model, 5)
+    with pytest.raises(ShapeError, match="q must have shape"):
+        rd.inverse_dynamics(model, q[:, None], qd, x)
+    with pytest.raises(ShapeError, match="q must have shape"):
+        rd.mass_matrix(model, q[None])

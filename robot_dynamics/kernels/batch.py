@@ -2,21 +2,18 @@
 
 import numpy as np
 
-from . import limbs
+from . import limbs, tree
 from .jit import kernel
-from .rows import GRAVITY, WORKSPACE, row3
-from .tree import aba_accelerations, aba_inward, aba_outward, clear_world, rnea_inward, rnea_outward
+from .rows import WORKSPACE
 
 
 @kernel
 def inverse_dynamics(topology, parameters, Q, QD, QDD, tau):
     """RNEA of every row of Q, QD, QDD."""
-    w = np.zeros((topology.shape[0], WORKSPACE))
+    w = np.empty((topology.shape[0], WORKSPACE))
     none = np.empty(0)
     for k in range(Q.shape[0]):
-        clear_world(w)
-        rnea_outward(topology, parameters, Q[k], QD[k], QDD[k], row3(parameters, 0, GRAVITY), w)
-        rnea_inward(topology, parameters, QD[k], QDD[k], none, w, tau[k])
+        tree.rnea(topology, parameters, Q[k], QD[k], QDD[k], none, w, tau[k])
 
 
 @kernel
@@ -24,12 +21,8 @@ def forward_dynamics(topology, parameters, Q, QD, tau, QDD):
     """ABA of every row of Q, QD, tau. Not for models with mimic joints."""
     w = np.empty((topology.shape[0], WORKSPACE))
     none = np.empty(0)
-    added = np.zeros(QD.shape[1])
     for k in range(Q.shape[0]):
-        clear_world(w)
-        aba_outward(topology, parameters, Q[k], QD[k], none, w)
-        aba_inward(topology, parameters, QD[k], tau[k], added, w)
-        aba_accelerations(topology, row3(parameters, 0, GRAVITY), w, QDD[k])
+        tree.aba(topology, parameters, Q[k], QD[k], tau[k], none, w, QDD[k])
 
 
 @kernel
@@ -37,7 +30,7 @@ def limbed_inverse_dynamics(levels, robot, Q, QD, QDD, tau):
     """RNEA of every row for a robot of equal limbs, a SIMD lane per limb."""
     none = np.empty(0)
     for k in range(Q.shape[0]):
-        limbs.inverse_dynamics(levels, robot, Q[k], QD[k], QDD[k], none, tau[k])
+        limbs.rnea(levels, robot, Q[k], QD[k], QDD[k], none, tau[k])
 
 
 @kernel
@@ -45,4 +38,4 @@ def limbed_forward_dynamics(levels, robot, Q, QD, tau, QDD):
     """ABA of every row for a robot of equal limbs, a SIMD lane per limb."""
     none = np.empty(0)
     for k in range(Q.shape[0]):
-        limbs.forward_dynamics(levels, robot, Q[k], QD[k], tau[k], none, QDD[k])
+        limbs.aba(levels, robot, Q[k], QD[k], tau[k], none, QDD[k])

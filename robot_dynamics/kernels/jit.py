@@ -14,13 +14,14 @@ import hashlib
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import config, njit
+from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 
 FAST = {"reassoc", "contract", "nsz", "arcp", "afn"}
@@ -47,18 +48,22 @@ class Brief(CPUDispatcher):
     """What Python calls at a high rate, with vectors that nobody has looked at yet."""
 
     def _compile_for_args(self, *arguments: Any, **more: Any) -> Any:
-        """Compile for a new kind of arguments. Raises TypeError for anything but float64 vectors in C order."""
+        """Compile for a new kind of arguments. Raises TypeError for those that `_expect_vectors` refuses."""
         _expect_vectors(arguments)
-        return super()._compile_for_args(*arguments, **more)
+        try:
+            return super()._compile_for_args(*arguments, **more)
+        except NumbaError:
+            raise TypeError("an array has the wrong number of dimensions") from None
 
 
-def _expect_vectors(arguments: Iterable[Any]) -> None:
-    """Raise TypeError for anything but float64 vectors in C order, arrays of more dimensions and tuples."""
-    for x in arguments:
-        if isinstance(x, np.ndarray) and x.flags.c_contiguous and (x.dtype == np.float64 or x.ndim > 1):
-            continue
-        if not isinstance(x, tuple):
-            raise TypeError(f"expected float64 vectors in C order, got {type(x).__name__}")
+def _expect_vectors(arguments: Sequence[Any]) -> None:
+    """Raise TypeError for anything behind the robot but writable float64 vectors in C order and matrices.
+
+    Each further kind, read-only ones too, would compile for seconds while a robot waits.
+    """
+    for x in arguments[1:]:
+        if not (isinstance(x, np.ndarray) and (x.ndim > 1 or (x.flags.carray and x.dtype == np.float64))):
+            raise TypeError(f"expected writable float64 vectors in C order, got {type(x).__name__}")
 
 
 def _inside(**flags: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -6,12 +6,13 @@ numba inlines a call of an argument but not one of the function being compiled.
 
 `robot` is the robot as made by `pack`: the rows of world and base, then those of the limbs in lanes. Joints are counted
 from the tip: the one at hand is `len(levels) - 1`. `iq`, `iv`: its place in q and in qd. `limb`: its lane.
-`f_ext` is [n, f] per body (6 nb,), link axes, or empty. Kernels return whether the input fits the robot and is finite.
+`f_ext` is [n, f] per body (6 nb,), link axes, or empty. What Python calls with input that nobody has looked at returns
+False, and does nothing, where that does not fit the robot or is not finite.
 """
 
 import numpy as np
 
-from .jit import brief, inline
+from .jit import brief, inline, routine
 from .lanes import LANES, lane, lane3, lane6, lane9, stack, to_lane, to_lane3, to_lane9
 from .link import (
     accelerate,
@@ -145,12 +146,19 @@ def rigid_body(robot, t, limb):
 
 @inline
 def dimensions(levels, robot):
-    """Number of limbs, nq, nv, and the first place of the limbs in q and in qd."""
-    limbs = int(robot[COUNT])
+    """Number of limbs, and the place of the first limb's joints in q and in qd."""
     base = int(robot[BASE_DOFS])
+    return int(robot[COUNT]), base + 1 if base > 0 else 0, base
+
+
+@inline
+def fits(levels, robot, q, qd, u, f_ext):
+    """Whether the vectors have the lengths nq, nv, nv, and all are finite."""
+    limbs, iq, iv = dimensions(levels, robot)
     joints = limbs * len(levels)
-    iq = base + 1 if base > 0 else 0
-    return limbs, iq + joints, base + joints, iq, base
+    if q.shape[0] != iq + joints or qd.shape[0] != iv + joints or u.shape[0] != iv + joints:
+        return False
+    return finite(q) and finite(qd) and finite(u) and finite(f_ext)
 
 
 @inline
@@ -240,12 +248,10 @@ def rnea_limb(walk, levels, robot, limb, iq, iv, q, qd, qdd, wrench, w, al, A, a
     return force_to_parent(E_, p, f, n)
 
 
-@brief
-def inverse_dynamics(levels, robot, q, qd, qdd, f_ext, tau):
+@routine
+def rnea(levels, robot, q, qd, qdd, f_ext, tau):
     """RNEA: tau of q, qd, qdd."""
-    limbs, nq, nv, iq, iv = dimensions(levels, robot)
-    if q.shape[0] != nq or qd.shape[0] != nv or qdd.shape[0] != nv:
-        return False
+    limbs, iq, iv = dimensions(levels, robot)
     wrench = stack(WRENCH_SIZE)
     spread_wrenches(levels, robot, limbs, f_ext, wrench)
     x = stack(JOINT_SIZE)
@@ -267,7 +273,15 @@ def inverse_dynamics(levels, robot, q, qd, qdd, f_ext, tau):
         f, n = base_less_wrench(robot, f, n, f_ext)
         part3_to(tau, 0, n)
         part3_to(tau, 3, f)
-    return finite(q) and finite(qd) and finite(qdd) and finite(f_ext)
+
+
+@brief
+def inverse_dynamics(levels, robot, q, qd, qdd, f_ext, tau):
+    """RNEA for input that nobody has looked at."""
+    if not fits(levels, robot, q, qd, qdd, f_ext):
+        return False
+    rnea(levels, robot, q, qd, qdd, f_ext, tau)
+    return True
 
 
 # ---- forward dynamics ----------------------------------------------------------------------------------------------
@@ -323,12 +337,10 @@ def accelerate_limb(walk, levels, robot, limb, kept, a, al, qdd):
     walk(walk, levels[1:], robot, limb, kept, a, (al[0], al[1], al[2] + x), qdd)
 
 
-@brief
-def forward_dynamics(levels, robot, q, qd, tau, f_ext, qdd):
+@routine
+def aba(levels, robot, q, qd, tau, f_ext, qdd):
     """ABA: qdd of q, qd, tau."""
-    limbs, nq, nv, iq, iv = dimensions(levels, robot)
-    if q.shape[0] != nq or qd.shape[0] != nv or tau.shape[0] != nv:
-        return False
+    limbs, iq, iv = dimensions(levels, robot)
     wrench = stack(WRENCH_SIZE)
     spread_wrenches(levels, robot, limbs, f_ext, wrench)
     kept = stack(KEPT_SIZE)
@@ -354,7 +366,15 @@ def forward_dynamics(levels, robot, q, qd, tau, f_ext, qdd):
     for limb in range(limbs):
         accelerate_limb(accelerate_limb, levels, robot, limb, kept, a, al, x)
     collect(levels, limbs, x, iv, qdd)
-    return finite(q) and finite(qd) and finite(tau) and finite(f_ext)
+
+
+@brief
+def forward_dynamics(levels, robot, q, qd, tau, f_ext, qdd):
+    """ABA for input that nobody has looked at."""
+    if not fits(levels, robot, q, qd, tau, f_ext):
+        return False
+    aba(levels, robot, q, qd, tau, f_ext, qdd)
+    return True
 
 
 # ---- joint-space inertia -------------------------------------------------------------------------------------------
@@ -417,12 +437,10 @@ def fill_limb(levels, limb, first, base, entries, columns, H):
             H[first + i, k] = x
 
 
-@brief
-def mass_matrix(levels, robot, q, H_out):
+@routine
+def crba(levels, robot, q, H_out):
     """H(q) by CRBA."""
-    limbs, nq, _, iq, iv = dimensions(levels, robot)
-    if q.shape[0] != nq:
-        return False
+    limbs, iq, iv = dimensions(levels, robot)
     entries = stack(ENTRY_SIZE)
     columns = stack(WRENCH_SIZE)
     m, h, J = base_body(robot)
@@ -439,4 +457,13 @@ def mass_matrix(levels, robot, q, H_out):
                 H_out[k, c] = x[c]
     for limb in range(limbs):
         fill_limb(levels, limb, iv + limb * len(levels), iv, entries, columns, H_out)
-    return finite(q)
+
+
+@brief
+def mass_matrix(levels, robot, q, H_out):
+    """H(q) by CRBA for a q that nobody has looked at."""
+    limbs, iq, _ = dimensions(levels, robot)
+    if q.shape[0] != iq + limbs * len(levels) or not finite(q):
+        return False
+    crba(levels, robot, q, H_out)
+    return True

@@ -2,7 +2,8 @@
 
 q, qd, qdd and tau are those of `Model` (mimic joints projected out). Routines work on a workspace `w` that the caller
 owns and leave in it what the next one needs; kernels are what Python calls.
-`f_ext` is [n, f] per body (6 nb,), link axes, or empty. Kernels return whether the input fits the robot and is finite.
+`f_ext` is [n, f] per body (6 nb,), link axes, or empty. What Python calls with input that nobody has looked at returns
+False, and does nothing, where that does not fit the robot or is not finite.
 """
 
 from .jit import brief, inline, kernel, routine
@@ -173,10 +174,12 @@ def dimensions(topology):
 
 
 @inline
-def fits(topology, q, qd, u):
-    """Whether three vectors have the lengths nq, nv, nv."""
+def fits(topology, q, qd, u, f_ext):
+    """Whether the vectors have the lengths nq, nv, nv, and all are finite."""
     nq, nv = dimensions(topology)
-    return q.shape[0] == nq and qd.shape[0] == nv and u.shape[0] == nv
+    if q.shape[0] != nq or qd.shape[0] != nv or u.shape[0] != nv:
+        return False
+    return finite(q) and finite(qd) and finite(u) and finite(f_ext)
 
 
 # ---- inverse dynamics ----------------------------------------------------------------------------------------------
@@ -248,15 +251,21 @@ def rnea_inward(topology, parameters, qd, qdd, f_ext, w, tau):
         add3(w, j, T, n)
 
 
-@brief
-def inverse_dynamics(topology, parameters, q, qd, qdd, f_ext, w, tau):
+@routine
+def rnea(topology, parameters, q, qd, qdd, f_ext, w, tau):
     """RNEA: tau of q, qd, qdd."""
-    if not fits(topology, q, qd, qdd):
-        return False
     clear_world(w)
     rnea_outward(topology, parameters, q, qd, qdd, row3(parameters, 0, GRAVITY), w)
     rnea_inward(topology, parameters, qd, qdd, f_ext, w, tau)
-    return finite(q) and finite(qd) and finite(qdd) and finite(f_ext)
+
+
+@brief
+def inverse_dynamics(topology, parameters, q, qd, qdd, f_ext, w, tau):
+    """RNEA for input that nobody has looked at."""
+    if not fits(topology, q, qd, qdd, f_ext):
+        return False
+    rnea(topology, parameters, q, qd, qdd, f_ext, w, tau)
+    return True
 
 
 # ---- joint-space inertia -------------------------------------------------------------------------------------------
@@ -280,26 +289,19 @@ def composite(topology, parameters, w):
             add6(w, j, N, inertia)
 
 
-@routine
-def walk(topology, parameters, i, f, n, row, ratio, w, mass_matrix):
-    """Carry the force of one column of joint i to the root and read off H_ji (C3); mimic joints add up."""
-    rotor = row3(parameters, i, ROTOR)
-    j = i
-    while topology[j, PARENT] > 0:
-        f, n = force_to_parent(row9(w, j, E), row3(w, j, P), f, n)
-        n = add(n, rotor)
-        rotor = ZERO3
-        j = topology[j, PARENT]
-        kind = topology[j, KIND]
-        column = topology[j, IV]
-        if kind == FREE:
-            for k, x in enumerate((n[0], n[1], n[2], f[0], f[1], f[2])):
-                mass_matrix[row, column + k] += ratio * x
-                mass_matrix[column + k, row] += ratio * x
-        elif kind != FIXED:
-            x = ratio * parameters[j, RATIO] * along(kind, f, n)
-            mass_matrix[row, column] += x
-            mass_matrix[column, row] += x
+@inline
+def read_off(topology, parameters, j, f, n, row, ratio, mass_matrix):
+    """Add what joint j feels of the force of a column (C3) to H and to its mirror image; mimic joints add up."""
+    kind = topology[j, KIND]
+    column = topology[j, IV]
+    if kind == FREE:
+        for k, x in enumerate((n[0], n[1], n[2], f[0], f[1], f[2])):
+            mass_matrix[row, column + k] += ratio * x
+            mass_matrix[column + k, row] += ratio * x
+    elif kind != FIXED:
+        x = ratio * parameters[j, RATIO] * along(kind, f, n)
+        mass_matrix[row, column] += x
+        mass_matrix[column, row] += x
 
 
 @routine
@@ -309,42 +311,75 @@ def free_block(topology, parameters, i, w, mass_matrix):
     for k, x in enumerate(body_matrix(w[i, M], row3(w, i, H), row6(w, i, N))):
         for c in range(6):
             mass_matrix[iv + k, iv + c] = x[c]
-        walk(topology, parameters, i, (x[3], x[4], x[5]), (x[0], x[1], x[2]), iv + k, 1.0, w, mass_matrix)
+        f = (x[3], x[4], x[5])
+        n = (x[0], x[1], x[2])
+        j = i
+        while topology[j, PARENT] > 0:
+            f, n = force_to_parent(row9(w, j, E), row3(w, j, P), f, n)
+            j = topology[j, PARENT]
+            read_off(topology, parameters, j, f, n, iv + k, 1.0, mass_matrix)
+
+
+@routine
+def own_column(topology, parameters, i, w, mass_matrix):
+    """Force I^c S of a one-dof joint into columns F, T, and H_ii."""
+    kind = topology[i, KIND]
+    h = row3(w, i, H)
+    J = row6(w, i, N)
+    if kind == REVOLUTE:
+        f = (-h[1], h[0], 0.0)
+        n = (J[2], J[4], J[5])
+    else:
+        f = (0.0, 0.0, w[i, M])
+        n = (h[1], -h[0], 0.0)
+    iv = topology[i, IV]
+    ratio = parameters[i, RATIO]
+    mass_matrix[iv, iv] += ratio * ratio * (along(kind, f, n) + parameters[i, ARMATURE])
+    set3(w, i, F, f)
+    set3(w, i, T, n)
 
 
 @routine
 def crba(topology, parameters, w, mass_matrix):
-    """H by the lambda walk (C1-C3, armature on the diagonal); needs `place`."""
+    """H by the lambda walk (C1-C3, armature on the diagonal); needs `place`.
+
+    The columns of a whole subtree, rows i to w[i, U], go to the parent together: they do not wait for each other.
+    """
     composite(topology, parameters, w)
     mass_matrix[:, :] = 0.0
-    for i in range(topology.shape[0] - 1, 0, -1):
+    rows = topology.shape[0]
+    for i in range(rows):
+        w[i, U] = i + 1
+    for i in range(rows - 1, 0, -1):
+        j = topology[i, PARENT]
         kind = topology[i, KIND]
+        w[j, U] = max(w[j, U], w[i, U])
         if kind == FREE:
             free_block(topology, parameters, i, w, mass_matrix)
         elif kind != FIXED:
-            m = w[i, M]
-            h = row3(w, i, H)
-            J = row6(w, i, N)
-            if kind == REVOLUTE:
-                f = (-h[1], h[0], 0.0)
-                n = (J[2], J[4], J[5])
-            else:
-                f = (0.0, 0.0, m)
-                n = (h[1], -h[0], 0.0)
-            iv = topology[i, IV]
-            ratio = parameters[i, RATIO]
-            mass_matrix[iv, iv] += ratio * ratio * (along(kind, f, n) + parameters[i, ARMATURE])
-            walk(topology, parameters, i, f, n, iv, ratio, w, mass_matrix)
+            own_column(topology, parameters, i, w, mass_matrix)
+        if j == 0:
+            continue
+        placed = row9(w, i, E)
+        p = row3(w, i, P)
+        rotor = row3(parameters, i, ROTOR)
+        for k in range(i, int(w[i, U])):
+            if topology[k, KIND] != FREE and topology[k, KIND] != FIXED:
+                f, n = force_to_parent(placed, p, row3(w, k, F), row3(w, k, T))
+                n = add(n, rotor if k == i else ZERO3)
+                set3(w, k, F, f)
+                set3(w, k, T, n)
+                read_off(topology, parameters, j, f, n, topology[k, IV], parameters[k, RATIO], mass_matrix)
 
 
 @brief
 def mass_matrix(topology, parameters, q, w, H_out):
     """H(q) by CRBA."""
-    if q.shape[0] != dimensions(topology)[0]:
+    if q.shape[0] != dimensions(topology)[0] or not finite(q):
         return False
     place(topology, parameters, q, w)
     crba(topology, parameters, w, H_out)
-    return finite(q)
+    return True
 
 
 @kernel
@@ -485,15 +520,21 @@ def aba_accelerations(topology, g, w, qdd):
         set3(w, i, AL, al)
 
 
-@brief
-def forward_dynamics(topology, parameters, q, qd, tau, f_ext, w, qdd):
+@routine
+def aba(topology, parameters, q, qd, tau, f_ext, w, qdd):
     """ABA: qdd of q, qd, tau. Not for models with mimic joints."""
-    if not fits(topology, q, qd, tau):
-        return False
     clear_world(w)
     for k in range(qd.shape[0]):
         qdd[k] = 0.0
     aba_outward(topology, parameters, q, qd, f_ext, w)
     aba_inward(topology, parameters, qd, tau, qdd, w)  # nothing joins the armature
     aba_accelerations(topology, row3(parameters, 0, GRAVITY), w, qdd)
-    return finite(q) and finite(qd) and finite(tau) and finite(f_ext)
+
+
+@brief
+def forward_dynamics(topology, parameters, q, qd, tau, f_ext, w, qdd):
+    """ABA for input that nobody has looked at."""
+    if not fits(topology, q, qd, tau, f_ext):
+        return False
+    aba(topology, parameters, q, qd, tau, f_ext, w, qdd)
+    return True
