@@ -22,6 +22,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from robot_dynamics.control.simulation import EPOCH
+from robot_dynamics.ros import plant as plant_module
 from robot_dynamics.ros import simulation_services
 from robot_dynamics.ros.plant import PlantNode
 
@@ -210,3 +211,18 @@ def test_the_way_over_dds_and_the_end():
         assert us.call(Trigger, "plant/get_simulator_features").success
         assert {name for name in us.node.get_node_names() if "peer" not in name} == {"_plant_services", "plant"}
         assert plant.end() == (0, [])
+
+
+def test_the_transform_of_the_base_is_that_of_odom(monkeypatch, asked):
+    """Where tf2_msgs is installed; here a stand-in takes its place, whose messages are kept instead of sent."""
+    sent: list[Any] = []
+    monkeypatch.setattr(plant_module, "TFMessage", SimpleNamespace)
+    asked.set_state(STATE.STATE_PAUSED)
+    asked.plant.transforms = SimpleNamespace(publish=sent.append)
+    q = asked.simulation.plant.q
+    asked.plant.publish_slowly(1_500_000_000, q)
+    (transform,) = sent[0].transforms
+    t, r = transform.transform.translation, transform.transform.rotation
+    assert [t.x, t.y, t.z, r.x, r.y, r.z, r.w] == q[:7].tolist()
+    assert (transform.header.frame_id, transform.child_frame_id) == ("odom", "base")
+    assert (transform.header.stamp.sec, transform.header.stamp.nanosec) == (1, 500_000_000)
