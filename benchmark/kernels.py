@@ -89,7 +89,7 @@ def contact(case: Case, cpp: Cpp) -> Iterator[Row]:
     """Contact inertia and test-force response of four feet; both sides must find the same inertia."""
     model, feet = case.model, go2_feet(case.model)
     rows, r = point_rows(model, feet)
-    inertia, response = np.empty((12, 12)), np.empty((4, 3, model.nv))
+    inertia, response = np.empty((12, 12)), np.empty((12, model.nv))
 
     def ours() -> None:
         contact_loop(model.topology, model.parameters, rows, r, case.states[0], inertia, response, REPEATS)

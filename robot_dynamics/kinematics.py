@@ -182,7 +182,8 @@ def test_force_response(model: Model, points: Points, q: ArrayLike) -> Array:
     out = np.empty((len(points), 3, model.nv))
     row, r = point_rows(model, points)
     q = checked("q", q, (model.nq,))
-    propagators.test_force_response(model.topology, model.parameters, row, r, q, model.has_mimic, out)
+    by_rows = out.reshape(-1, model.nv)
+    propagators.test_force_response(model.topology, model.parameters, row, r, q, model.has_mimic, by_rows)
     return out
 
 

@@ -13,7 +13,6 @@ from .dense import factorize, solve
 from .jit import inline, kernel, routine
 from .link import accelerate, force_to_parent, joint_acceleration, propagate
 from .rows import (
-    AL,
     DI,
     FIXED,
     FREE,
@@ -28,7 +27,6 @@ from .rows import (
     UA,
     UL,
     WORKSPACE,
-    A,
     E,
     G,
     P,
@@ -129,52 +127,70 @@ def joint_path(topology, parameters, L, w, i, z):
 
 
 @routine
-def over_inertia(topology, L, w, z, y):
-    """y = D^-1 z."""
+def over_inertia(topology, L, w, Z, Y):
+    """Y = D^-1 Z, a row (nv,) per force."""
     if L.shape[0] > 0:
-        for k in range(z.shape[0]):
-            y[k] = z[k]
-        solve(L, y)
+        for c in range(Z.shape[0]):
+            for k in range(Z.shape[1]):
+                Y[c, k] = Z[c, k]
+            solve(L, Y[c])
         return
     for i in range(1, topology.shape[0]):
         kind = topology[i, KIND]
         iv = topology[i, IV]
         if kind == FREE:
-            a, al = apply_blocks(row6(w, i, G), row9(w, i, G + 6), row6(w, i, G + 15), part3(z, iv + 3), part3(z, iv))
-            part3_to(y, iv, al)
-            part3_to(y, iv + 3, a)
+            M_ = row6(w, i, G)
+            H_ = row9(w, i, G + 6)
+            N_ = row6(w, i, G + 15)
+            for c in range(Z.shape[0]):
+                a, al = apply_blocks(M_, H_, N_, row3(Z, c, iv + 3), row3(Z, c, iv))
+                set3(Y, c, iv, al)
+                set3(Y, c, iv + 3, a)
         elif kind != FIXED:
-            y[iv] = w[i, DI] * z[iv]
+            di = w[i, DI]
+            for c in range(Z.shape[0]):
+                Y[c, iv] = di * Z[c, iv]
 
 
 @routine
-def respond(topology, L, w, y, x):
-    """x = Psi y: the joint accelerations (P3, P12) that belong to y = D^-1 z."""
+def respond(topology, L, w, Y, X, motion):
+    """X = Psi Y: the joint accelerations (P3, P12) that belong to rows Y = D^-1 Z, all rows body by body.
+
+    motion (rows, 6 n): acceleration of each body, linear and angular, that belongs to each of the n rows.
+    """
+    n = Y.shape[0]
     if L.shape[0] > 0:
-        for k in range(y.shape[0]):
-            x[k] = y[k]
+        for c in range(n):
+            for k in range(Y.shape[1]):
+                X[c, k] = Y[c, k]
         return
-    set3(w, 0, A, ZERO3)
-    set3(w, 0, AL, ZERO3)
+    for k in range(6 * n):
+        motion[0, k] = 0.0
     for i in range(1, topology.shape[0]):
         j = topology[i, PARENT]
         kind = topology[i, KIND]
         iv = topology[i, IV]
-        a, al = accelerate(row9(w, i, E), row3(w, i, P), row3(w, j, A), row3(w, j, AL), ZERO3, ZERO3)
-        if kind == FREE:
-            part3_to(x, iv, sub(part3(y, iv), al))
-            part3_to(x, iv + 3, sub(part3(y, iv + 3), a))
-            al = part3(y, iv)
-            a = part3(y, iv + 3)
-        elif kind != FIXED:
-            qdd = y[iv] + joint_acceleration(row3(w, i, UL), row3(w, i, UA), w[i, DI], 0.0, a, al)
-            x[iv] = qdd
-            if kind == REVOLUTE:
-                al = (al[0], al[1], al[2] + qdd)
-            else:
-                a = (a[0], a[1], a[2] + qdd)
-        set3(w, i, A, a)
-        set3(w, i, AL, al)
+        placed = row9(w, i, E)
+        p = row3(w, i, P)
+        ul = row3(w, i, UL)
+        ua = row3(w, i, UA)
+        di = w[i, DI]
+        for c in range(n):
+            a, al = accelerate(placed, p, row3(motion, j, 6 * c), row3(motion, j, 6 * c + 3), ZERO3, ZERO3)
+            if kind == FREE:
+                set3(X, c, iv, sub(row3(Y, c, iv), al))
+                set3(X, c, iv + 3, sub(row3(Y, c, iv + 3), a))
+                al = row3(Y, c, iv)
+                a = row3(Y, c, iv + 3)
+            elif kind != FIXED:
+                qdd = Y[c, iv] + joint_acceleration(ul, ua, di, 0.0, a, al)
+                X[c, iv] = qdd
+                if kind == REVOLUTE:
+                    al = (al[0], al[1], al[2] + qdd)
+                else:
+                    a = (a[0], a[1], a[2] + qdd)
+            set3(motion, i, 6 * c, a)
+            set3(motion, i, 6 * c + 3, al)
 
 
 @inline
@@ -212,14 +228,12 @@ def _articulated(topology, parameters, point_rows, point_r, q, dense):
         r = part3(point_r[c], 0)
         for k, d in enumerate(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))):
             path(topology, parameters, L, w, point_rows[c], r, d, z[3 * c + k])
-            over_inertia(topology, L, w, z[3 * c + k], y[3 * c + k])
+    over_inertia(topology, L, w, z, y)
     return z, y, L, w
 
 
 @kernel
 def test_force_response(topology, parameters, point_rows, point_r, q, dense, out):
-    """H^-1 J^T as rows out[c, k, :] for a unit force along world axis k at point c (P12, P13)."""
+    """H^-1 J^T as rows out[3 c + k, :] for a unit force along world axis k at point c (P12, P13)."""
     _, y, L, w = _articulated(topology, parameters, point_rows, point_r, q, dense)
-    for c in range(point_rows.shape[0]):
-        for k in range(3):
-            respond(topology, L, w, y[3 * c + k], out[c, k])
+    respond(topology, L, w, y, out, np.empty((topology.shape[0], 6 * y.shape[0])))

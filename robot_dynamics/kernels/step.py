@@ -375,8 +375,8 @@ def joint_rows(robot, joints, q, settings, count, problem):
 @routine
 def couple(robot, g, n, problem):
     """A = g J H^-1 J^T from the paths (P6-P8)."""
+    over_inertia(robot.topology, robot.factor, robot.w, problem.z[:n], problem.y[:n])
     for a in range(n):
-        over_inertia(robot.topology, robot.factor, robot.w, problem.z[a], problem.y[a])
         for b in range(a + 1):
             problem.A[a, b] = g * dot_rows(problem.z[b], problem.y[a])
             problem.A[b, a] = problem.A[a, b]
@@ -392,7 +392,8 @@ def response(robot, dofs, g, n, problem):
         if problem.f[a] != 0.0:
             for k in range(total.shape[0]):
                 total[k] += g * problem.f[a] * problem.y[a, k]
-    respond(robot.topology, robot.factor, robot.w, total, dofs[at.CHANGE])
+    forces, change = dofs[at.TAU : at.TAU + 1], dofs[at.CHANGE : at.CHANGE + 1]
+    respond(robot.topology, robot.factor, robot.w, forces, change, robot.w[:, rows.A : rows.A + 6])
 
 
 @routine
