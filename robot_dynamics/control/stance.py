@@ -27,7 +27,7 @@ class FootForces:
     """min |A f - w|^2 + WEIGHT |f|^2 over f in the friction pyramid inside each foot's cone, f_z >= 0.
 
     Where the least squares alone lie inside, and a robot that stands well is there, they are the answer. `flag` is
-    daqp's exit flag of the last solution (positive: solved), `residual` the base wrench left over (6,).
+    daqp's exit flag of the last solution (positive: solved).
     """
 
     def __init__(self, feet: int, friction: float):
@@ -39,7 +39,7 @@ class FootForces:
         self._rows = [pyramid(n, friction) for n in range(feet + 1)]
         self._weights = [WEIGHT * np.eye(3 * n) for n in range(feet + 1)]
         self._upper = [np.zeros(len(rows)) for rows in self._rows]
-        self.residual = np.zeros(6)
+        self._last = np.zeros((feet, 3, 6)), np.zeros(6), np.zeros((feet, 3))
 
     def solve(self, base_jacobian: Array, wrench: Array, stance: NDArray[np.bool_]) -> Array:
         """Answer which ground forces (feet, 3), world axes, carry `wrench`.
@@ -61,8 +61,14 @@ class FootForces:
         self.flag = 1
         if not least_forces(A, w, stance, WEIGHT, self._slope, forces):
             forces[stance] = self._program(A[stance].reshape(-1, 6), w).reshape(-1, 3)
-        self.residual = wrench - forces.ravel() @ base_jacobian.reshape(-1, 6)
+        self._last = base_jacobian, wrench, forces
         return forces
+
+    @property
+    def residual(self) -> Array:
+        """Base wrench (6,) that the last forces leave over."""
+        base_jacobian, wrench, forces = self._last
+        return wrench - forces.ravel() @ base_jacobian.reshape(-1, 6)
 
     def _program(self, A: Array, w: Array) -> Array:
         feet = len(A) // 3
