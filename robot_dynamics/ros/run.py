@@ -27,8 +27,6 @@ FOREVER = 1e8
 """Seconds; EventsExecutor hangs in the wheels when spun without a finite timeout."""
 LAST_RESORT = 0.9
 """Wall time after a signal at which the process ends even if DDS does not let go [s]."""
-SWITCH = 2e-4
-"""Time after which a thread takes the interpreter from another [s]: no tick waits until a diagnostic is written."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -38,7 +36,6 @@ def run(component: type[Component], name: str, argv: Sequence[str] | None = None
     if {"-h", "--help"} & set(arguments):
         print(help_text(component.kind, name))
         return 0
-    sys.setswitchinterval(SWITCH)
     with _ending_at_once():
         try:
             rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
