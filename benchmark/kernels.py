@@ -108,16 +108,16 @@ def contact(case: Case, cpp: Cpp) -> Iterator[Row]:
 def many(case: Case, cpp: Cpp) -> Iterator[Row]:
     """ABA and RNEA of many states in one call, per state on one core."""
     Q, V, X = (np.resize(x, (BATCH, x.shape[1])) for x in case.states)
-    model = case.model
+    model, out = case.model, np.empty_like(V)
     if (limbed := model.limbs) is not None:
-        robot = limbed.levels, limbed.robot
-        kernels = {"aba": batch.limbed_forward_dynamics, "rnea": batch.limbed_inverse_dynamics}
+        flat = (x.reshape(-1) for x in (Q, V, X, out))
+        aba = partial(batch.limbed_forward_dynamics, limbed.levels, model.parameters, model.nq, model.nv, *flat)
+        rnea = partial(batch.limbed_inverse_dynamics, limbed.levels, limbed.robot, Q, V, X, out)
     else:
-        robot = model.topology, model.parameters
-        kernels = {"aba": batch.forward_dynamics, "rnea": batch.inverse_dynamics}
-    out = np.empty_like(V)
-    calls = {a: timed(partial(run, *robot, Q, V, X, out), BATCH) for a, run in kernels.items()}
-    times = interleaved(calls | cpp.loops(case, tuple(kernels)))
+        aba = partial(batch.forward_dynamics, model.topology, model.parameters, Q, V, X, out)
+        rnea = partial(batch.inverse_dynamics, model.topology, model.parameters, Q, V, X, out)
+    kernels = {"aba": timed(aba, BATCH), "rnea": timed(rnea, BATCH)}
+    times = interleaved(kernels | cpp.loops(case, tuple(kernels)))
     for a in kernels:
         promise = (0.08, 0.045) if (case.name, a) == ("go2", "aba") else None
         yield compared(case.name, f"batch {a}, per state and core", times[a], times.get(("C++", a)), CPP, promise)

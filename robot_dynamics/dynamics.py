@@ -8,6 +8,7 @@ origin. SI units, float64. Wrong shapes and values that are not finite raise Sha
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,8 +18,9 @@ from .cores import in_slices
 from .description import Array
 from .errors import SingularModelError
 from .kernels import batch, bodies, dense, limbs, tree, world
+from .kernels.lanes import LANES
 from .kernels.rows import WORKSPACE
-from .model import Model
+from .model import Limbs, Model
 
 Kernels = tuple[Callable[..., bool], Callable[..., bool]]
 
@@ -139,9 +141,11 @@ def inverse_dynamics_batch(model: Model, Q: ArrayLike, QD: ArrayLike, QDD: Array
     """Return tau (N, nv) of N states at once, on all cores, rows as in `inverse_dynamics`."""
     Q, QD, QDD = _states(model, Q, QD, "QDD", QDD)
     tau = np.empty(QD.shape)
-    kernel = batch.inverse_dynamics if model.limbs is None else batch.limbed_inverse_dynamics
-    robot = _packed(model)
-    in_slices(lambda part: kernel(*robot, Q[part], QD[part], QDD[part], tau[part]), len(Q))
+    if (limbed := model.limbs) is not None:
+        run = partial(batch.limbed_inverse_dynamics, limbed.levels, limbed.robot)
+    else:
+        run = partial(batch.inverse_dynamics, model.topology, model.parameters)
+    in_slices(lambda part: run(Q[part], QD[part], QDD[part], tau[part]), len(Q))
     return tau
 
 
@@ -152,17 +156,24 @@ def forward_dynamics_batch(model: Model, Q: ArrayLike, QD: ArrayLike, TAU: Array
     if model.has_mimic:
         return np.array([forward_dynamics(model, *state) for state in zip(Q, QD, TAU, strict=True)]).reshape(QD.shape)
     QDD = np.empty(QD.shape)
-    kernel = batch.forward_dynamics if model.limbs is None else batch.limbed_forward_dynamics
-    robot = _packed(model)
-    in_slices(lambda part: kernel(*robot, Q[part], QD[part], TAU[part], QDD[part]), len(Q))
+    if (limbed := model.limbs) is not None:
+        run = partial(_in_lanes, model, limbed)
+    else:
+        run = partial(batch.forward_dynamics, model.topology, model.parameters)
+    in_slices(lambda part: run(Q[part], QD[part], TAU[part], QDD[part]), len(Q))
     return QDD
 
 
-def _packed(model: Model) -> tuple:
-    """The robot as its driver in `kernels.batch` takes it."""
-    if (limbed := model.limbs) is not None:
-        return limbed.levels, limbed.robot
-    return model.topology, model.parameters
+def _in_lanes(model: Model, limbed: Limbs, Q: Array, QD: Array, TAU: Array, QDD: Array) -> None:
+    """Fill QDD by the kernel that takes LANES states at a time; fewer are repeated."""
+    count = len(Q)
+    if 0 < count < LANES:
+        Q, QD, TAU = (np.resize(x, (LANES, x.shape[1])) for x in (Q, QD, TAU))
+    out = QDD if count == len(Q) else np.empty(QD.shape)
+    flat = (x.reshape(-1) for x in (Q, QD, TAU, out))
+    batch.limbed_forward_dynamics(limbed.levels, model.parameters, model.nq, model.nv, *flat)
+    if out is not QDD:
+        QDD[:] = out[:count]
 
 
 def check_regular(model: Model) -> None:

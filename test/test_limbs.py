@@ -9,7 +9,7 @@ from random_robots import inertial, random_state, rotation
 
 import robot_dynamics as rd
 from robot_dynamics.description import Joint, Link, Robot, Rotor
-from robot_dynamics.kernels import jit, limbs
+from robot_dynamics.kernels import batch, jit, limbs
 from robot_dynamics.kernels.jit import config
 from robot_dynamics.model import build_model
 
@@ -73,10 +73,25 @@ def test_lanes_feel_what_pushes_the_bodies(floating):
     close(rd.forward_dynamics(model, q, qd, x, f_ext), rd.forward_dynamics(tree, q, qd, x, f_ext))
 
 
+@pytest.mark.parametrize("floating", [True, False])
+@pytest.mark.parametrize("states", [1, 8, 13])
+def test_a_lane_per_state_gives_what_the_tree_gives(states, floating):
+    check_batches(states, floating, 3)
+
+
+def check_batches(states, floating, depth):
+    model = limbed_model(depth, 4, depth, floating)
+    tree = dataclasses.replace(model, limbs=None)
+    given = [random_state(model, seed)[:3] for seed in range(states)]
+    close(rd.forward_dynamics_batch(model, *zip(*given, strict=True)), [rd.forward_dynamics(tree, *x) for x in given])
+    close(rd.inverse_dynamics_batch(model, *zip(*given, strict=True)), [rd.inverse_dynamics(tree, *x) for x in given])
+
+
 @pytest.mark.skipif(not config.DISABLE_JIT, reason="every depth compiles anew")
 @pytest.mark.parametrize("depth", range(1, limbs.DEEPEST + 1))
 def test_every_depth(depth):
     test_lanes_give_what_the_tree_gives(depth, 3, depth, True)
+    check_batches(2, True, depth)
 
 
 @pytest.mark.parametrize("floating", [True, False])
@@ -107,3 +122,16 @@ def test_the_loop_over_limbs_is_made_of_vector_instructions(monkeypatch):
     kernel(model.limbs.levels, model.limbs.robot, q, qd, x, np.empty(0), np.empty(model.nv))
     (assembly,) = kernel.inspect_asm().values()
     assert len(re.findall(r"(?:mul|add|sub|\d)pd\s.*[xyz]mm", assembly)) > 400
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="asks for machine code")
+def test_the_loop_over_states_is_made_of_vector_instructions(monkeypatch):
+    monkeypatch.setattr(jit, "CACHE_FOLDER", None)
+    kernel = jit.lean(batch.limbed_forward_dynamics.py_func)
+    model = limbed_model(0, 4, 3, True)
+    Q, QD, X = (np.tile(x, 8) for x in random_state(model, 0)[:3])
+    kernel(model.limbs.levels, model.parameters, model.nq, model.nv, Q, QD, X, np.empty_like(QD))
+    (assembly,) = kernel.inspect_asm().values()
+    packed = len(re.findall(r"(?:mul|add|sub|\d)pd\s.*[xyz]mm", assembly))
+    assert packed > 1000
+    assert len(re.findall(r"(?:mul|add|sub|\d)sd\s", assembly)) < 0.2 * packed

@@ -1,10 +1,59 @@
-"""Many states of one robot in one call, by the driver that fits the robot."""
+"""Many states of one robot in one call, by the driver that fits the robot.
+
+ABA of a robot of equal limbs takes LANES states at a time, one per SIMD lane: as in `limbs`, a whole limb is walked by
+recursion on `levels`, but a body's parameters serve all lanes. Column k of lane o stands at `k * LANES + o` of its
+array. `i`, `iq`, `iv`: row of the joint at hand, its place in q and in qd.
+"""
 
 import numpy as np
 
 from . import limbs, tree
-from .jit import kernel
-from .rows import WORKSPACE
+from .jit import inline, kernel, lean
+from .lanes import LANES, lane, lane3, lane6, lane9, stack, to_lane, to_lane3, to_lane6, to_lane9, wide
+from .limbs import CA, CL, DEEPEST, DI, KEPT, UA, UL, E, U
+from .link import (
+    accelerate,
+    add_blocks,
+    blocks_to_parent,
+    body_bias,
+    body_blocks,
+    force_to_parent,
+    joint_acceleration,
+    project,
+    project_force,
+    revolute_column,
+    revolute_motion,
+    revolute_placement,
+    root_motion,
+)
+from .rows import ARMATURE, GRAVITY, INERTIA, MASS, MOMENT, P0, R0, WORKSPACE, row3, row6, row9
+from .scalar import (
+    ZERO3,
+    ZERO6,
+    ZERO9,
+    add,
+    apply_blocks,
+    cross,
+    inverse_blocks,
+    quaternion_matrix,
+    scale,
+    sincos,
+    sub,
+)
+
+F, T, M, H, N, SUMS = 0, 3, 6, 12, 21, 27
+"""Columns of what the base feels: force, moment, blocks; their number."""
+W, STILL, A, AL, BASE = 0, 3, 0, 3, 6
+"""Columns of the base's angular velocity and acceleration while qdd = 0, of its acceleration; number of either."""
+
+JOINTS = LANES * DEEPEST
+SUMS_SIZE = SUMS * LANES
+BASE_SIZE = BASE * LANES
+VECTOR_SIZE = (JOINTS + 7) * LANES
+KEPT_SIZE = (JOINTS + 6) * KEPT * LANES
+
+
+# ---- any tree ------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -25,17 +74,173 @@ def forward_dynamics(topology, parameters, Q, QD, tau, QDD):
         tree.aba(topology, parameters, Q[k], QD[k], tau[k], none, w, QDD[k])
 
 
+# ---- equal limbs ---------------------------------------------------------------------------------------------------
+
+
 @kernel
 def limbed_inverse_dynamics(levels, robot, Q, QD, QDD, tau):
-    """RNEA of every row for a robot of equal limbs, a SIMD lane per limb."""
+    """RNEA of every row, a SIMD lane per limb."""
     none = np.empty(0)
     for k in range(Q.shape[0]):
         limbs.rnea(levels, robot, Q[k], QD[k], QDD[k], none, tau[k])
 
 
-@kernel
-def limbed_forward_dynamics(levels, robot, Q, QD, tau, QDD):
-    """ABA of every row for a robot of equal limbs, a SIMD lane per limb."""
-    none = np.empty(0)
-    for k in range(Q.shape[0]):
-        limbs.aba(levels, robot, Q[k], QD[k], tau[k], none, QDD[k])
+@inline
+def read(X, width, k, x):
+    """States k to k + LANES, rows of length `width`, into lanes."""
+    for j in range(width):
+        for o in range(LANES):
+            to_lane(x, j * LANES + o, lane(X, (k + o) * width + j))
+
+
+@inline
+def write(x, width, k, X):
+    """Inverse of `read`."""
+    for o in range(LANES):
+        for j in range(width):
+            to_lane(X, (k + o) * width + j, lane(x, j * LANES + o))
+
+
+@inline
+def blocks_of(sums, o):
+    """M, H, N of what the base feels."""
+    return lane6(sums, M * LANES + o), lane9(sums, H * LANES + o), lane6(sums, N * LANES + o)
+
+
+@inline
+def set_sums(sums, o, f, n, blocks):
+    """Write what the base feels."""
+    to_lane3(sums, F * LANES + o, f)
+    to_lane3(sums, T * LANES + o, n)
+    to_lane6(sums, M * LANES + o, blocks[0])
+    to_lane9(sums, H * LANES + o, blocks[1])
+    to_lane6(sums, N * LANES + o, blocks[2])
+
+
+@inline
+def base_outward(floating, parameters, q, qd, base, motion, sums):
+    """Motion of the base while qdd = 0, and its own inertia and bias; a fixed one accelerates at -g with the world."""
+    g = row3(parameters, 0, GRAVITY)
+    if not floating:
+        for o in range(LANES):
+            to_lane3(base, W * LANES + o, ZERO3)
+            to_lane3(motion, A * LANES + o, scale(-1.0, g))
+            to_lane3(motion, AL * LANES + o, ZERO3)
+            set_sums(sums, o, ZERO3, ZERO3, (ZERO6, ZERO9, ZERO6))
+        return
+    m = parameters[1, MASS]
+    h = row3(parameters, 1, MOMENT)
+    inertia = row6(parameters, 1, INERTIA)
+    for o in range(LANES):
+        w = lane3(qd, o)
+        v = lane3(qd, 3 * LANES + o)
+        R = quaternion_matrix(
+            lane(q, 3 * LANES + o), lane(q, 4 * LANES + o), lane(q, 5 * LANES + o), lane(q, 6 * LANES + o)
+        )
+        f, n = body_bias(h, inertia, w)
+        to_lane3(base, W * LANES + o, w)
+        to_lane3(base, STILL * LANES + o, root_motion(R, w, v, g))
+        set_sums(sums, o, f, n, body_blocks(m, h, inertia))
+
+
+@inline
+def aba_limb(walk, levels, parameters, i, iq, iv, o, q, qd, tau, w, kept):
+    """Passes 1 and 2 of ABA over the limb ahead: I^a and p^a that its carrier, turning with w, feels (A3-A8)."""
+    if len(levels) == 0:
+        return (ZERO6, ZERO9, ZERO6), ZERO3, ZERO3
+    effort = lane(tau, iv * LANES + o)  # read before anything is kept, as in `limbs`
+    c, s = sincos(lane(q, iq * LANES + o))
+    E_, p = revolute_placement(row9(parameters, i, R0), row3(parameters, i, P0), c, s)
+    wi, cl, ca = revolute_motion(E_, w, cross(w, cross(w, p)), lane(qd, iv * LANES + o))
+    h = row3(parameters, i, MOMENT)
+    inertia = row6(parameters, i, INERTIA)
+    f, n = body_bias(h, inertia, wi)
+    tip, ft, nt = walk(walk, levels[1:], parameters, i + 1, iq + 1, iv + 1, o, q, qd, tau, wi, kept)
+    M_, H_, N_ = add_blocks(body_blocks(parameters[i, MASS], h, inertia), tip)
+    f = add(f, ft)
+    n = add(n, nt)
+    ul, ua, d = revolute_column(M_, H_, N_)
+    di = 1.0 / (d + parameters[i, ARMATURE])
+    u = effort - n[2]
+    k = iv * KEPT * LANES + o
+    to_lane9(kept, k + E * LANES, E_)
+    to_lane3(kept, k + CL * LANES, cl)
+    to_lane3(kept, k + CA * LANES, ca)
+    to_lane3(kept, k + UL * LANES, ul)
+    to_lane3(kept, k + UA * LANES, ua)
+    to_lane(kept, k + DI * LANES, di)
+    to_lane(kept, k + U * LANES, u)
+    M_, H_, N_ = project(M_, H_, N_, ul, ua, di)
+    f, n = project_force(M_, H_, N_, ul, ua, di, u, f, n, cl, ca)
+    f, n = force_to_parent(E_, p, f, n)
+    return blocks_to_parent(E_, p, M_, H_, N_), f, n
+
+
+@inline
+def base_accelerate(tau, sums, base, motion, qdd):
+    """Acceleration of a free base (A9, A10 with all its motion free)."""
+    for o in range(LANES):
+        f = sub(lane3(tau, 3 * LANES + o), lane3(sums, F * LANES + o))
+        n = sub(lane3(tau, o), lane3(sums, T * LANES + o))
+        M_, H_, N_ = blocks_of(sums, o)
+        M_, H_, N_ = inverse_blocks(M_, H_, N_)
+        a, al = apply_blocks(M_, H_, N_, f, n)
+        to_lane3(qdd, o, al)
+        to_lane3(qdd, 3 * LANES + o, sub(a, lane3(base, STILL * LANES + o)))
+        to_lane3(motion, A * LANES + o, a)
+        to_lane3(motion, AL * LANES + o, al)
+
+
+@inline
+def accelerate_limb(walk, levels, parameters, i, iv, o, kept, a, al, qdd):
+    """Pass 3 of ABA over the limb ahead, its carrier accelerating at a, al (A9, A10)."""
+    if len(levels) == 0:
+        return
+    k = iv * KEPT * LANES + o
+    cl = lane3(kept, k + CL * LANES)
+    ca = lane3(kept, k + CA * LANES)
+    a, al = accelerate(lane9(kept, k + E * LANES), row3(parameters, i, P0), a, al, cl, ca)
+    ul = lane3(kept, k + UL * LANES)
+    ua = lane3(kept, k + UA * LANES)
+    x = joint_acceleration(ul, ua, lane(kept, k + DI * LANES), lane(kept, k + U * LANES), a, al)
+    to_lane(qdd, iv * LANES + o, x)
+    walk(walk, levels[1:], parameters, i + 1, iv + 1, o, kept, a, (al[0], al[1], al[2] + x), qdd)
+
+
+@lean
+def limbed_forward_dynamics(levels, parameters, nq, nv, Q, QD, tau, QDD):
+    """ABA of states in flat arrays, a SIMD lane per state.
+
+    There are LANES of them or more: the last tile begins early to be full.
+    """
+    wide()
+    q, qd, effort, qdd = stack(VECTOR_SIZE), stack(VECTOR_SIZE), stack(VECTOR_SIZE), stack(VECTOR_SIZE)
+    base, motion, sums, kept = stack(BASE_SIZE), stack(BASE_SIZE), stack(SUMS_SIZE), stack(KEPT_SIZE)
+    floating = nq > nv
+    first = 6 if floating else 0
+    count = QD.shape[0] // nv
+    for begin in range(0, count, LANES):
+        k = min(begin, count - LANES)
+        read(Q, nq, k, q)
+        read(QD, nv, k, qd)
+        read(tau, nv, k, effort)
+        base_outward(floating, parameters, q, qd, base, motion, sums)
+        for iv in range(first, nv, len(levels)):
+            i = parameters.shape[0] - nv + iv
+            iq = nq - nv + iv
+            for o in range(LANES):
+                f = lane3(sums, F * LANES + o)
+                n = lane3(sums, T * LANES + o)
+                blocks = blocks_of(sums, o)
+                w = lane3(base, W * LANES + o)
+                own, fl, nl = aba_limb(aba_limb, levels, parameters, i, iq, iv, o, q, qd, effort, w, kept)
+                set_sums(sums, o, add(f, fl), add(n, nl), add_blocks(blocks, own))
+        if floating:
+            base_accelerate(effort, sums, base, motion, qdd)
+        for iv in range(first, nv, len(levels)):
+            i = parameters.shape[0] - nv + iv
+            for o in range(LANES):
+                a = lane3(motion, A * LANES + o)
+                al = lane3(motion, AL * LANES + o)
+                accelerate_limb(accelerate_limb, levels, parameters, i, iv, o, kept, a, al, qdd)
+        write(qdd, nv, k, QDD)

@@ -65,11 +65,27 @@ def _to_lane(context, x, o, value):
     return types.void(x, types.intp, types.float64), codegen
 
 
+def _wide(context):
+    """Fill 512-bit registers where there are any: LLVM stops at 256 on processors that clock down for more."""
+
+    def codegen(context, builder, signature, arguments):
+        set.add(builder.function.attributes, '"prefer-vector-width"="512"')  # llvmlite's own `add` does not know it
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+def _nothing():
+    """Stand for `wide` un-jitted."""
+
+
 if config.DISABLE_JIT:
+    wide = _nothing
     stack = np.empty
     lane = np.ndarray.__getitem__
     to_lane = np.ndarray.__setitem__
 else:
+    wide = intrinsic(_wide)
     stack = intrinsic(prefer_literal=True)(_stack)
     lane = intrinsic(_lane)
     to_lane = intrinsic(_to_lane)
@@ -116,6 +132,13 @@ def to_lane3(x, o, v):
     to_lane(x, o, v[0])
     to_lane(x, o + LANES, v[1])
     to_lane(x, o + 2 * LANES, v[2])
+
+
+@inline
+def to_lane6(x, o, v):
+    """Write six numbers of one lane."""
+    to_lane3(x, o, (v[0], v[1], v[2]))
+    to_lane3(x, o + 3 * LANES, (v[3], v[4], v[5]))
 
 
 @inline
