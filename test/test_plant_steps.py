@@ -470,3 +470,26 @@ def test_faults_of_a_plant():
     )
     with pytest.raises(SingularModelError, match="these joints carry no inertia: axle"):
         Plant(rd.load_urdf(weightless))
+
+
+@pytest.mark.parametrize("contact", [rd.SpringDamper(), rd.Impulse()], ids=["spring-damper", "impulse"])
+@pytest.mark.parametrize("axis", ["0 0 1", "1 0 0"], ids=["falling", "held above"])
+def test_a_point_on_a_rail_rests_on_the_floor_or_ignores_it(contact, axis):
+    """It cannot move sideways, or not along the normal at all: no friction, or no contact force, and nothing infinite."""
+    rail = rd.load_urdf(
+        f'<robot name="r"><link name="rail"/><link name="cart"><inertial><mass value="{MASS}"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+        '<collision><geometry><sphere radius="0.1"/></geometry></collision></link><joint name="slide" type="prismatic">'
+        f'<parent link="rail"/><child link="cart"/><axis xyz="{axis}"/>'
+        '<limit lower="-5" upper="5" effort="100" velocity="0"/></joint></robot>'
+    )
+    plant = Plant(rail, PlantParams(contact=contact))
+    start = 0.12 if axis == "0 0 1" else 0.0
+    plant.reset([start], [0.0])
+    plant.advance(0.5)
+    assert np.isfinite(plant.contacts.force_world).all()
+    if axis == "0 0 1":
+        assert plant.contacts.force_world[0, 2] == pytest.approx(MASS * G, rel=1e-3)
+        assert abs(plant.q[0] - 0.1) < 0.01
+    else:
+        assert plant.q[0] == 0.0

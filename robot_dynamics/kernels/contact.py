@@ -24,6 +24,8 @@ ZETA, DEFLECTION, STIFFNESS, DAMPING, FRICTION = 0, 1, 3, 4, 5
 CONTACT_COLUMNS = 6
 """Columns of a contact's data: zeta, deflection (2), stiffness, damping, friction."""
 
+FIRM = 1e-12
+"""A direction that gives way by less than this share of another one's is one that the point cannot move in."""
 NEWTON_STEPS = 30
 ALL_SWEEPS = 200
 LINEAR_SLIP_SPEED = 0.01
@@ -206,12 +208,15 @@ def impulse_at(lam, l1, l2, c, s, a, b, w, a_n):
 
 @routine
 def impulse_point(w, a, mu):
-    """Impulse of one contact that obeys (J1) exactly: free velocity a (target subtracted), own block w (J6, J7)."""
-    if a[2] >= 0.0:
+    """Impulse of one contact that obeys (J1) exactly: free velocity a (target subtracted), own block w (J6, J7).
+
+    A point that cannot give way along the normal takes none, one that cannot move sideways no friction.
+    """
+    if a[2] >= 0.0 or w[5] <= 0.0:
         return ZERO3
-    if mu <= 0.0:
-        return (0.0, 0.0, -a[2] / w[5])
     l1, l2, c, s = eigen2(w[0] - w[2] * w[2] / w[5], w[1] - w[2] * w[4] / w[5], w[3] - w[4] * w[4] / w[5])
+    if mu <= 0.0 or l2 <= FIRM * w[5]:
+        return (0.0, 0.0, -a[2] / w[5])
     l1 = max(l1, 1e-12 * l2)
     rho_x = a[0] - w[2] * a[2] / w[5]
     rho_y = a[1] - w[4] * a[2] / w[5]
@@ -404,11 +409,17 @@ def implicit_residual(zeta, d, law, h, u, f, F, P, V):
     V[1, 2] = mu * df_n * e_y
 
 
+@inline
+def projection_steps(w):
+    """Steps of the projections of (J1) along the normal and along the surface: what w gives way, inverted."""
+    least = FIRM * max(w[0], w[3], w[5], 1e-288)
+    return 1.0 / max(w[5], least), 2.0 / max(w[0] + w[3], least)
+
+
 @routine
 def impulse_residual(w, mu, u, p, F, P, V):
     """Projection equations of (J1) and their derivatives P = dF/dp, V = dF/du (SPEC 6.5 Newton)."""
-    r_n = 1.0 / w[5]
-    r_t = 2.0 / (w[0] + w[3])
+    r_n, r_t = projection_steps(w)
     clear(P)
     clear(V)
     y_n = p[2] - r_n * u[2]
@@ -565,7 +576,7 @@ def natural_residual(A, points, bounds, k, n, f, u):
         o = 3 * i
         w = own_block(A, o)
         largest = max(largest, abs(min(f[o + 2] * w[5], u[o + 2])))
-        r = 2.0 / (w[0] + w[3])
+        _, r = projection_steps(w)
         p_x, p_y, _ = on_disk(f[o] - r * u[o], f[o + 1] - r * u[o + 1], f[o + 2], points[i, FRICTION], False)
         largest = max(largest, math.sqrt((f[o] - p_x) ** 2 + (f[o + 1] - p_y) ** 2) / r)
     for i in range(3 * k, n):
