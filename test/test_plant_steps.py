@@ -475,7 +475,7 @@ def test_faults_of_a_plant():
 @pytest.mark.parametrize("contact", [rd.SpringDamper(), rd.Impulse()], ids=["spring-damper", "impulse"])
 @pytest.mark.parametrize("axis", ["0 0 1", "1 0 0"], ids=["falling", "held above"])
 def test_a_point_on_a_rail_rests_on_the_floor_or_ignores_it(contact, axis):
-    """It cannot move sideways, or not along the normal at all: no friction, or no contact force, and nothing infinite."""
+    """It cannot move sideways, or not along the normal at all: no friction or no force, and nothing infinite."""
     rail = rd.load_urdf(
         f'<robot name="r"><link name="rail"/><link name="cart"><inertial><mass value="{MASS}"/>'
         '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
