@@ -401,15 +401,7 @@ def _assemble(
     bodies = [walk.bodies[row] for row in packed.row_body]
     links = [link for link in robot.links if link.name in walk.placed]
     placed = [walk.placed[link.name] for link in links]
-    moving, com = _mass_and_com(walk.bodies[0], packed)
-    report = Report(
-        mass=moving + walk.bodies[0].mass,
-        com=com,
-        nonphysical=tuple(sentence for link in links if (sentence := nonphysical_inertia(link))),
-        singular=_singular_joints(packed, [b.joint.name if b.joint is not None else b.name for b in walk.bodies]),
-        mimic=mimic,
-        dropped=dict(robot.dropped),
-    )
+    moving, report = _report(robot, walk, packed, links, mimic)
     return Model(
         name=robot.name,
         nb=len(bodies),
@@ -488,6 +480,21 @@ def _neutral(packed: _Packed) -> Array:
     free = packed.topology[:, rows.KIND] == rows.FREE
     q[packed.topology[free, rows.IQ] + 6] = 1.0
     return q
+
+
+def _report(
+    robot: Robot, walk: _Walk, packed: _Packed, links: Iterable[Link], mimic: dict[str, str]
+) -> tuple[float, Report]:
+    """Mass of the moving bodies, and what the loader noticed."""
+    moving, com = _mass_and_com(walk.bodies[0], packed)
+    return moving, Report(
+        mass=moving + walk.bodies[0].mass,
+        com=com,
+        nonphysical=tuple(sentence for link in links if (sentence := nonphysical_inertia(link))),
+        singular=_singular_joints(packed, [b.joint.name if b.joint is not None else b.name for b in walk.bodies]),
+        mimic=mimic,
+        dropped=dict(robot.dropped),
+    )
 
 
 def _mass_and_com(world: _Body, packed: _Packed) -> tuple[float, Array]:

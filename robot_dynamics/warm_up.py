@@ -57,8 +57,16 @@ def warm_up() -> Iterator[str]:
     yield "plant, beside the others"
     code = "from robot_dynamics.warm_up import step_plant; step_plant()"
     plant = subprocess.Popen([sys.executable, "-c", code], close_fds=False)
+    yield from _dynamics(model)
+    yield from _points_and_efforts(model)
+    yield "rest of the plant"
+    plant.wait()
+    step_plant()
+
+
+def _dynamics(model: rd.Model) -> Iterator[str]:
+    """Call what has no points."""
     q, zero = rd.neutral(model), np.zeros(model.nv)
-    feet = rd.contact_points(model)
     yield "inverse dynamics"
     rd.inverse_dynamics(model, q, zero, zero)
     rd.inverse_dynamics_world(model, q, zero, zero)
@@ -83,6 +91,11 @@ def warm_up() -> Iterator[str]:
     rd.potential_energy(model, q)
     rd.center_of_mass(model, q)
     rd.centroidal_momentum(model, q, zero)
+
+
+def _points_and_efforts(model: rd.Model) -> Iterator[str]:
+    """Call kinematics and what works with it."""
+    q, zero, feet = rd.neutral(model), np.zeros(model.nv), rd.contact_points(model)
     yield "kinematics"
     rd.integrate(model, q, zero, 0.0)
     rd.difference(model, q, q)
@@ -102,9 +115,6 @@ def warm_up() -> Iterator[str]:
     yield "closed form"
     for limb in short_limbs(model):
         cross_check(model, limb, q, rd.mass_matrix(model, q))
-    yield "rest of the plant"
-    plant.wait()
-    step_plant()
 
 
 def mini_cheetah() -> rd.Model:
@@ -113,5 +123,5 @@ def mini_cheetah() -> rd.Model:
 
 
 def step_plant() -> None:
-    """Call the plant's kernels, which take as long to compile as all others; after `mini_cheetah` they share none."""
+    """Call the plant's kernels, which take as long to compile as all others."""
     rd.Plant(mini_cheetah()).step()

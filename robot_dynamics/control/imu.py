@@ -1,17 +1,15 @@
 """What an inertial measurement unit on the base reads (REP-145)."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
+from ..kernels.scalar import add, cross, quaternion_matrix, sub, tmul
 from ..model import Model
 from ..plant import Measurement
 from ..spatial import quaternion_from_rotation, quaternion_product
 
 Array = NDArray[np.float64]
-Vector = list[float]
 
 
 class ImuMount:
@@ -40,30 +38,10 @@ class ImuMount:
                 omega, force = reading.angular_velocity, reading.linear_acceleration
             return self.quaternion, self.R.T @ omega, self.R.T @ force
         w, v, turning, rate = (x.tolist() for x in (qd[:3], qd[3:6], qdd[:3], qdd[3:6]))
-        lever = _sum(_cross(turning, self.place), _cross(w, _cross(w, self.place)))
+        lever = add(cross(turning, self.place), cross(w, cross(w, self.place)))
         if reading is None:
-            root = _sum(rate, _cross(w, v), _in_base(q[3:7].tolist(), -self.model.gravity))
+            weight = tmul(quaternion_matrix(*q[3:7].tolist()), self.model.gravity.tolist())
+            root = sub(add(rate, cross(w, v)), weight)
         else:
             w, root = reading.angular_velocity.tolist(), reading.linear_acceleration.tolist()
-        return quaternion_product(q[3:7], self.quaternion), w @ self.R, _sum(root, lever) @ self.R
-
-
-# Three numbers at a time are faster without numpy.
-
-
-def _cross(a: Vector, b: Vector) -> Vector:
-    """Return a x b."""
-    (ax, ay, az), (bx, by, bz) = a, b
-    return [ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx]
-
-
-def _sum(*vectors: Vector) -> Vector:
-    """Return the sum."""
-    return [sum(column) for column in zip(*vectors, strict=True)]
-
-
-def _in_base(quaternion: Sequence[float], x: Array) -> Vector:
-    """Return R^T x = x - 2 w u x + 2 u (u x) with the unit quaternion [u, w]."""
-    *u, w = quaternion
-    across = _cross(u, x.tolist())
-    return [a - 2.0 * w * b + 2.0 * c for a, b, c in zip(x.tolist(), across, _cross(u, across), strict=True)]
+        return quaternion_product(q[3:7], self.quaternion), w @ self.R, add(root, lever) @ self.R
