@@ -45,18 +45,17 @@ def limb_loop(what, levels, robot, Q, V, X, out, H, repeats):
             if what == 0:
                 limbs.rnea(levels, robot, Q[k], V[k], X[k], NO_WRENCH, out)
             elif what == 1:
-                limbs.aba(levels, robot, Q[k], V[k], X[k], NO_WRENCH, out)
+                limbs.aba(levels, robot, Q[k], V[k], X[k], NO_WRENCH, None, None, out)
             else:
                 limbs.crba(levels, robot, Q[k], H)
 
 
 @kernel
-def contact_loop(topology, parameters, rows, r, Q, inertia, response, repeats):
+def contact_loop(levels, robot, topology, parameters, rows, r, Q, inertia, response, repeats):
     """`repeats` times contact inertia and test-force response over all states."""
     for _ in range(repeats):
         for k in range(Q.shape[0]):
-            propagators.contact_inertia_inverse(topology, parameters, rows, r, Q[k], False, inertia)
-            propagators.test_force_response(topology, parameters, rows, r, Q[k], False, response)
+            propagators.contact_space(levels, robot, topology, parameters, rows, r, Q[k], False, inertia, response)
 
 
 def loops(case: Case, driver: str) -> dict[str, Callable[[], float]]:
@@ -92,7 +91,9 @@ def contact(case: Case, cpp: Cpp) -> Iterator[Row]:
     inertia, response = np.empty((12, 12)), np.empty((12, model.nv))
 
     def ours() -> None:
-        contact_loop(model.topology, model.parameters, rows, r, case.states[0], inertia, response, REPEATS)
+        contact_loop(
+            *model.lanes, model.topology, model.parameters, rows, r, case.states[0], inertia, response, REPEATS
+        )
 
     calls: dict[Hashable, Callable[[], float]] = {"ours": timed(ours, STATES * REPEATS)}
     if cpp.library is not None:

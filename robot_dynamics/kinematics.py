@@ -154,6 +154,19 @@ def point_jacobian(model: Model, points: Points, q: ArrayLike) -> Array:
     return J
 
 
+def contact_space(model: Model, points: Points, q: ArrayLike) -> tuple[Array, Array]:
+    """Answer both `contact_inertia_inverse` and `test_force_response`, for little more than the price of one.
+
+    Raises
+    ------
+    SingularModelError
+        A joint has no inertia about its axis.
+    """
+    inertia, response = _inertia_room(points), _response_room(model, points)
+    _contact_space(model, points, q, inertia, response)
+    return inertia, response
+
+
 def contact_inertia_inverse(model: Model, points: Points, q: ArrayLike) -> Array:
     """Answer how points give way to forces: J H^-1 J^T (3k, 3k) by force propagators (SPEC P5-P8), world axes [1/kg].
 
@@ -162,12 +175,9 @@ def contact_inertia_inverse(model: Model, points: Points, q: ArrayLike) -> Array
     SingularModelError
         A joint has no inertia about its axis.
     """
-    check_regular(model)
-    out = np.empty((3 * len(points), 3 * len(points)))
-    row, r = point_rows(model, points)
-    q = checked("q", q, (model.nq,))
-    propagators.contact_inertia_inverse(model.topology, model.parameters, row, r, q, model.has_mimic, out)
-    return out
+    inertia = _inertia_room(points)
+    _contact_space(model, points, q, inertia, None)
+    return inertia
 
 
 def test_force_response(model: Model, points: Points, q: ArrayLike) -> Array:
@@ -178,13 +188,26 @@ def test_force_response(model: Model, points: Points, q: ArrayLike) -> Array:
     SingularModelError
         A joint has no inertia about its axis.
     """
+    response = _response_room(model, points)
+    _contact_space(model, points, q, None, response)
+    return response
+
+
+def _inertia_room(points: Points) -> Array:
+    return np.empty((3 * len(points), 3 * len(points)))
+
+
+def _response_room(model: Model, points: Points) -> Array:
+    return np.empty((len(points), 3, model.nv))
+
+
+def _contact_space(model: Model, points: Points, q: ArrayLike, inertia: Array | None, response: Array | None) -> None:
     check_regular(model)
-    out = np.empty((len(points), 3, model.nv))
     row, r = point_rows(model, points)
     q = checked("q", q, (model.nq,))
-    by_rows = out.reshape(-1, model.nv)
-    propagators.test_force_response(model.topology, model.parameters, row, r, q, model.has_mimic, by_rows)
-    return out
+    by_rows = None if response is None else response.reshape(-1, model.nv)
+    robot = *model.lanes, model.topology, model.parameters
+    propagators.contact_space(*robot, row, r, q, model.has_mimic, inertia, by_rows)
 
 
 test_force_response.__test__ = False  # type: ignore[attr-defined]  # the name is the field's; pytest must not collect it

@@ -106,6 +106,11 @@ class Model:
     limbs: Limbs | None = field(repr=False)
     """Set for robots that are a base and equal limbs; all others go to the driver for any tree."""
 
+    @property
+    def lanes(self) -> tuple[tuple[int, ...], Array]:
+        """Levels and packed rows of `limbs` for kernels that serve both drivers; for any other tree () and nothing."""
+        return (self.limbs.levels, self.limbs.robot) if self.limbs is not None else ((), np.empty(0))
+
     def joint_index(self, name: str) -> int:
         """Position of joint `name` in `joint_names`. Raises UnknownNameError."""
         if name not in self.joint_names:

@@ -220,7 +220,8 @@ class Plant:
         self.points = contact_points(model) if points is None else points
         self._n = len(model.joint_names)
         self._settings = _settings(self.params)
-        self._robot = at.robot(model.topology, model.parameters, model.nv, model.nb, model.has_mimic)
+        self._levels, limbed = model.lanes
+        self._robot = at.robot(model.topology, model.parameters, limbed, model.nv, model.nb, model.has_mimic)
         self._joints = _joints(model, self.params)
         self._ground = _ground(model, self.params, self.points)
         self._problem = at.problem(model.nv, self._n, len(self.points))
@@ -259,7 +260,7 @@ class Plant:
             "gyro": noise.gyro_bias * self._rng.standard_normal(3),
             "accelerometer": noise.accelerometer_bias * self._rng.standard_normal(3),
         }
-        step.begin(tuple(self._robot), tuple(self._ground), tuple(self._state), tuple(self._settings))
+        step.begin(self._levels, tuple(self._robot), tuple(self._ground), tuple(self._state), tuple(self._settings))
 
     def command(self, tau: ArrayLike) -> None:
         """Apply joint efforts (n,) [N m, N] from the next step on, within the effort limits."""
@@ -362,6 +363,7 @@ class Plant:
         if self._diverged:
             raise DivergedError(f"the plant stopped: {self._diverged}; reset it first")
         status = step.run(
+            self._levels,
             tuple(self._robot),
             tuple(self._joints),
             tuple(self._ground),
@@ -405,10 +407,12 @@ class Plant:
     @property
     def contacts(self) -> Contacts:
         """All contact points."""
+        position, velocity = np.empty((2, len(self.points), 3))
+        step.locate(tuple(self._robot), tuple(self._ground), position, velocity)
         return Contacts(
             link=self.points.link,
-            position=self._point(at.POSITION, 3).copy(),
-            velocity=self._point(at.VELOCITY, 3).copy(),
+            position=position,
+            velocity=velocity,
             depth=self._ground.points[:, at.DEPTH].copy(),
             force_world=self._point(at.FORCE_WORLD, 3).copy(),
             deflection=self._point(at.DEFLECTION, 2).copy(),
@@ -545,6 +549,7 @@ def _ground(model: Model, params: PlantParams, points: Points) -> at.Ground:
     table = np.zeros((k, at.POINT_COLUMNS))
     table[:, at.PLACE : at.PLACE + 3] = r
     table[:, at.RADIUS] = points.radius
+    table[:, at.SIZE] = np.abs(r).sum(axis=1) + points.radius
     for i, name in enumerate(("stiffness", "damping", "friction")):
         table[:, at.OWN_LAW + i] = _spread(name, getattr(params.contact, name, 0.0), k)
     return at.Ground(np.array(row), table, *pack(params.terrain))

@@ -105,8 +105,10 @@ def _points_and_efforts(model: rd.Model) -> Iterator[str]:
     rd.point_jacobian(model, feet, q)
     rd.point_bias(model, feet, q, zero)
     yield "contact inertia"
-    rd.contact_inertia_inverse(model, feet, q)
-    rd.test_force_response(model, feet, q)
+    for driver in (model, replace(model, limbs=None)):
+        rd.contact_space(driver, feet, q)
+        rd.contact_inertia_inverse(driver, feet, q)
+        rd.test_force_response(driver, feet, q)
     yield "efforts"
     efforts.least_forces(np.zeros((1, 3, 6)), np.zeros(6), np.ones(1, dtype=bool), 1.0, 1.0, np.zeros((1, 3)))
     limiter = EffortLimiter(1.0)
@@ -124,4 +126,6 @@ def mini_cheetah() -> rd.Model:
 
 def step_plant() -> None:
     """Call the plant's kernels, which take as long to compile as all others."""
-    rd.Plant(mini_cheetah()).step()
+    model = mini_cheetah()
+    rd.Plant(model).step()
+    rd.Plant(replace(model, limbs=None)).step()

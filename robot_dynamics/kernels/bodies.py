@@ -3,6 +3,7 @@
 import numpy as np
 
 from .jit import inline, kernel, routine
+from .link import body_books
 from .rows import (
     AL,
     ARMATURE,
@@ -46,7 +47,6 @@ from .scalar import (
     matmul,
     mul,
     scale,
-    smul,
     sub,
     tmul,
     transpose,
@@ -67,18 +67,18 @@ def world_poses(topology, w):
 
 
 @routine
-def twists(topology, parameters, qd, w):
-    """Angular velocity and velocity of the origin of every row, its own axes (R1); needs `place`."""
-    set3(w, 0, W, ZERO3)
-    set3(w, 0, V, ZERO3)
+def twists(topology, parameters, qd, o, w):
+    """Angular velocity and velocity of the origin of every row, its own axes (R1), from column o; needs `place`."""
+    set3(w, 0, o, ZERO3)
+    set3(w, 0, o + 3, ZERO3)
     for i in range(1, topology.shape[0]):
         j = topology[i, PARENT]
         kind = topology[i, KIND]
         iv = topology[i, IV]
         placed = row9(w, i, E)
-        wj = row3(w, j, W)
+        wj = row3(w, j, o)
         wi = tmul(placed, wj)
-        v = tmul(placed, add(row3(w, j, V), cross(wj, row3(w, i, P))))
+        v = tmul(placed, add(row3(w, j, o + 3), cross(wj, row3(w, i, P))))
         if kind == FREE:
             wi = add(wi, part3(qd, iv))
             v = add(v, part3(qd, iv + 3))
@@ -86,8 +86,8 @@ def twists(topology, parameters, qd, w):
             wi = (wi[0], wi[1], wi[2] + parameters[i, RATIO] * qd[iv])
         elif kind != FIXED:
             v = (v[0], v[1], v[2] + parameters[i, RATIO] * qd[iv])
-        set3(w, i, W, wi)
-        set3(w, i, V, v)
+        set3(w, i, o, wi)
+        set3(w, i, o + 3, v)
 
 
 @inline
@@ -97,9 +97,9 @@ def point_position(w, i, r):
 
 
 @inline
-def point_velocity(w, i, r):
-    """World velocity of the point r fixed in row i."""
-    return mul(row9(w, i, RW), add(row3(w, i, V), cross(row3(w, i, W), r)))
+def point_velocity(w, i, r, o):
+    """World velocity of the point r fixed in row i, by the twist at column o."""
+    return mul(row9(w, i, RW), add(row3(w, i, o + 3), cross(row3(w, i, o), r)))
 
 
 @routine
@@ -151,12 +151,12 @@ def point_motion(topology, parameters, point_rows, point_r, q, qd, position, vel
     w = np.empty((topology.shape[0], WORKSPACE))
     rnea_outward(topology, parameters, q, qd, np.zeros(qd.shape[0]), ZERO3, w)
     world_poses(topology, w)
-    twists(topology, parameters, qd, w)
+    twists(topology, parameters, qd, W, w)
     for k in range(point_rows.shape[0]):
         i = point_rows[k]
         r = part3(point_r[k], 0)
         part3_to(position[k], 0, point_position(w, i, r))
-        part3_to(velocity[k], 0, point_velocity(w, i, r))
+        part3_to(velocity[k], 0, point_velocity(w, i, r, W))
         acceleration = add(row3(w, i, A), mul(acceleration_matrix(row3(w, i, W), row3(w, i, AL)), r))
         part3_to(bias[k], 0, mul(row9(w, i, RW), acceleration))
 
@@ -172,16 +172,12 @@ def point_jacobians(topology, parameters, point_rows, point_r, q, J):
 
 
 @routine
-def mass_moment(topology, parameters, w):
-    """Mass and first moment about the world origin of all moving bodies; needs `world_poses`."""
+def total_mass(topology, parameters):
+    """Mass of all moving bodies."""
     m = 0.0
-    moment = ZERO3
     for i in range(1, topology.shape[0]):
-        mass = parameters[i, MASS]
-        m += mass
-        h = mul(row9(w, i, RW), row3(parameters, i, MOMENT))
-        moment = add(moment, add(h, scale(mass, row3(w, i, XW))))
-    return m, moment
+        m += parameters[i, MASS]
+    return m
 
 
 @kernel
@@ -190,30 +186,13 @@ def center_of_mass(topology, parameters, q, com):
     w = np.empty((topology.shape[0], WORKSPACE))
     place(topology, parameters, q, w)
     world_poses(topology, w)
-    m, moment = mass_moment(topology, parameters, w)
-    if m > 0.0:
-        moment = scale(1.0 / m, moment)
-    part3_to(com, 0, moment)
-    return m
-
-
-@routine
-def momentum(topology, parameters, qd, w):
-    """Linear and angular momentum about the world origin, world axes; needs `world_poses` and `twists`."""
-    linear = ZERO3
-    angular = ZERO3
+    m = total_mass(topology, parameters)
+    moment = ZERO3
     for i in range(1, topology.shape[0]):
-        wi = row3(w, i, W)
-        v = row3(w, i, V)
-        h = row3(parameters, i, MOMENT)
-        R = row9(w, i, RW)
-        f = mul(R, add(scale(parameters[i, MASS], v), cross(wi, h)))
-        n = mul(R, add(smul(row6(parameters, i, INERTIA), wi), cross(h, v)))
-        linear = add(linear, f)
-        angular = add(angular, add(n, cross(row3(w, i, XW), f)))
-        spin = scale(joint_rate(topology, parameters, i, qd), row3(parameters, i, ROTOR))
-        angular = add(angular, mul(row9(w, topology[i, PARENT], RW), spin))
-    return linear, angular
+        h = mul(row9(w, i, RW), row3(parameters, i, MOMENT))
+        moment = add(moment, add(h, scale(parameters[i, MASS], row3(w, i, XW))))
+    part3_to(com, 0, scale(1.0 / m, moment) if m > 0.0 else moment)
+    return m
 
 
 @inline
@@ -226,19 +205,29 @@ def joint_rate(topology, parameters, i, qd):
 
 
 @routine
-def kinetic(topology, parameters, qd, w):
-    """Kinetic energy, rotors included; needs `twists`."""
+def books(topology, parameters, qd, w):
+    """First moment of mass, linear and angular momentum about the world's origin, kinetic energy, rotors included.
+
+    Needs `world_poses` and `twists`.
+    """
+    moment = ZERO3
+    linear = ZERO3
+    angular = ZERO3
     energy = 0.0
     for i in range(1, topology.shape[0]):
-        wi = row3(w, i, W)
-        v = row3(w, i, V)
-        m = parameters[i, MASS]
-        h = row3(parameters, i, MOMENT)
-        energy += 0.5 * (m * dot(v, v) + dot(wi, smul(row6(parameters, i, INERTIA), wi))) + dot(v, cross(wi, h))
+        j = topology[i, PARENT]
+        R = row9(w, i, RW)
+        moment_i, linear_i, angular_i, energy_i = body_books(
+            parameters[i, MASS], row3(parameters, i, MOMENT), row6(parameters, i, INERTIA),
+            R, row3(w, i, XW), row3(w, i, W), row3(w, i, V),
+        )  # fmt: skip
         rate = joint_rate(topology, parameters, i, qd)
-        energy += 0.5 * parameters[i, ARMATURE] * rate * rate
-        energy += rate * dot(row3(parameters, i, ROTOR), row3(w, topology[i, PARENT], W))
-    return energy
+        rotor = row3(parameters, i, ROTOR)
+        moment = add(moment, moment_i)
+        linear = add(linear, linear_i)
+        angular = add(angular, add(angular_i, mul(row9(w, j, RW), scale(rate, rotor))))
+        energy += energy_i + rate * (0.5 * parameters[i, ARMATURE] * rate + dot(rotor, row3(w, j, W)))
+    return moment, linear, angular, energy
 
 
 @kernel
@@ -247,9 +236,9 @@ def energies(topology, parameters, q, qd):
     w = np.empty((topology.shape[0], WORKSPACE))
     place(topology, parameters, q, w)
     world_poses(topology, w)
-    twists(topology, parameters, qd, w)
-    _, moment = mass_moment(topology, parameters, w)
-    return kinetic(topology, parameters, qd, w), -dot(row3(parameters, 0, GRAVITY), moment)
+    twists(topology, parameters, qd, W, w)
+    moment, _, _, energy = books(topology, parameters, qd, w)
+    return energy, -dot(row3(parameters, 0, GRAVITY), moment)
 
 
 @kernel
@@ -258,9 +247,9 @@ def centroidal_momentum(topology, parameters, q, qd, out):
     w = np.empty((topology.shape[0], WORKSPACE))
     place(topology, parameters, q, w)
     world_poses(topology, w)
-    twists(topology, parameters, qd, w)
-    linear, angular = momentum(topology, parameters, qd, w)
-    m, moment = mass_moment(topology, parameters, w)
+    twists(topology, parameters, qd, W, w)
+    moment, linear, angular, _ = books(topology, parameters, qd, w)
+    m = total_mass(topology, parameters)
     if m > 0.0:
         angular = sub(angular, cross(scale(1.0 / m, moment), linear))
     part3_to(out, 0, angular)

@@ -12,6 +12,7 @@ False, and does nothing, where that does not fit the robot or is not finite.
 
 import numpy as np
 
+from . import rows
 from .jit import brief, inline, routine
 from .lanes import LANES, lane, lane3, lane6, lane9, stack, to_lane, to_lane3, to_lane9
 from .link import (
@@ -20,6 +21,7 @@ from .link import (
     blocks_to_parent,
     body_bias,
     body_blocks,
+    body_books,
     body_force,
     body_matrix,
     composite_to_parent,
@@ -27,6 +29,7 @@ from .link import (
     joint_acceleration,
     project,
     project_force,
+    propagate,
     revolute_column,
     revolute_motion,
     revolute_placement,
@@ -54,9 +57,16 @@ from .rows import (
     part3_to,
     part4,
     part6,
+    part6_to,
     part9,
+    part9_to,
+    row3,
+    set3,
+    set9,
+    set_column3,
 )
 from .scalar import (
+    IDENTITY,
     ZERO3,
     ZERO6,
     ZERO9,
@@ -65,7 +75,9 @@ from .scalar import (
     add6,
     apply_blocks,
     cross,
+    dot,
     inverse_blocks,
+    matmul,
     mul,
     quaternion_matrix,
     scale,
@@ -79,12 +91,23 @@ DEEPEST = 8
 
 E, CL, CA, UL, UA, DI, U, KEPT = 0, 9, 12, 15, 18, 21, 22, 23
 """Columns of what ABA keeps of a joint on its way back, and their number."""
+AXES, ATTITUDE, PLACE, SPIN, SPEED, SEEN = 0, 9, 18, 21, 24, 27
+"""Columns of what `books` sees of a joint: E, attitude and origin in the world, twist; their number."""
 
 COUNT, BASE_DOFS = 2 * PARAMETERS, 2 * PARAMETERS + 1
 HEAD = 80
 """Behind the rows of world and base: how many limbs, 6 or 0 for the base; length of both, whole cache lines."""
 
 KEPT_SIZE = DEEPEST * KEPT * LANES
+BASE = KEPT_SIZE
+MEMORY = KEPT_SIZE + 21
+"""Size of what `aba` can leave behind: what it keeps of all joints, from BASE the inverse inertia of a free base."""
+SEAT, FRAME, ARM = 13, 4, 1
+"""What lanes of contacts know of a contact: joints between its body and the tip, touching point, axes."""
+SEAT_SIZE = SEAT * LANES
+PATH_SIZE = DEEPEST * 6 * LANES
+ROOT_SIZE = 36 * LANES
+SEEN_SIZE = DEEPEST * SEEN * LANES
 WRENCH_SIZE = DEEPEST * 6 * LANES
 JOINT_SIZE = DEEPEST * LANES
 ENTRY_SIZE = DEEPEST * DEEPEST * LANES
@@ -113,8 +136,8 @@ def pack(parameters: np.ndarray, limbs: int, depth: int) -> np.ndarray:
     head[: first * PARAMETERS] = parameters[:first].ravel()
     head[COUNT], head[BASE_DOFS] = limbs, 6 * (first - 1)
     out = np.zeros((depth, PARAMETERS, LANES))
-    for limb, rows in enumerate(parameters[first:].reshape(limbs, depth, PARAMETERS)):
-        out[:, :, limb] = rows[::-1]
+    for limb, own in enumerate(parameters[first:].reshape(limbs, depth, PARAMETERS)):
+        out[:, :, limb] = own[::-1]
     return np.concatenate((head, out.ravel()))
 
 
@@ -288,23 +311,25 @@ def inverse_dynamics(levels, robot, q, qd, qdd, f_ext, tau):
 
 
 @inline
-def aba_limb(walk, levels, robot, limb, iq, iv, q, qd, tau, wrench, w, kept):
+def aba_limb(walk, levels, robot, limb, iq, iv, q, qd, tau, wrench, added, w, kept):
     """Passes 1 and 2 of ABA over the limb ahead: I^a and p^a that its carrier, turning with w, feels (A3-A8)."""
     if len(levels) == 0:
         return (ZERO6, ZERO9, ZERO6), ZERO3, ZERO3
     t = len(levels) - 1
-    effort = lane(tau, iv)  # read before anything is kept: a load behind a store would not join the others' vector
+    # read before anything is kept: a load behind a store would not join the others' vector
+    effort = lane(tau, iv)
+    extra = 0.0 if added is None else lane(added, iv)
     E_, p = placement(robot, t, limb, lane(q, iq))
     wi, cl, ca = revolute_motion(E_, w, cross(w, cross(w, p)), lane(qd, iv))
     m, h, inertia = rigid_body(robot, t, limb)
     f, n = body_bias(h, inertia, wi)
     f, n = less_wrench(f, n, wrench, t, limb)
-    tip, ft, nt = walk(walk, levels[1:], robot, limb, iq + 1, iv + 1, q, qd, tau, wrench, wi, kept)
+    tip, ft, nt = walk(walk, levels[1:], robot, limb, iq + 1, iv + 1, q, qd, tau, wrench, added, wi, kept)
     M, H, N = add_blocks(body_blocks(m, h, inertia), tip)
     f = add(f, ft)
     n = add(n, nt)
     ul, ua, d = revolute_column(M, H, N)
-    di = 1.0 / (d + lane(robot, parameter(t, ARMATURE, limb)))
+    di = 1.0 / (d + lane(robot, parameter(t, ARMATURE, limb)) + extra)
     u = effort - n[2]
     o = t * KEPT * LANES + limb
     to_lane9(kept, o + E * LANES, E_)
@@ -338,20 +363,23 @@ def accelerate_limb(walk, levels, robot, limb, kept, a, al, qdd):
 
 
 @routine
-def aba(levels, robot, q, qd, tau, f_ext, qdd):
-    """ABA: qdd of q, qd, tau."""
+def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
+    """ABA: qdd of q, qd, tau.
+
+    added (nv,) joins the armature; memory (MEMORY,) takes what the paths of contacts need. None for neither.
+    """
     limbs, iq, iv = dimensions(levels, robot)
     wrench = stack(WRENCH_SIZE)
     spread_wrenches(levels, robot, limbs, f_ext, wrench)
     kept = stack(KEPT_SIZE)
     x = stack(JOINT_SIZE)
-    w, a = base_motion(robot, q, qd)
+    spin, a = base_motion(robot, q, qd)
     m, h, inertia = base_body(robot)
-    f, n = body_bias(h, inertia, w)
+    f, n = body_bias(h, inertia, spin)
     blocks = body_blocks(m, h, inertia)
     for limb in range(limbs):
         k = limb * len(levels)
-        own, fl, nl = aba_limb(aba_limb, levels, robot, limb, iq + k, iv + k, q, qd, tau, wrench, w, kept)
+        own, fl, nl = aba_limb(aba_limb, levels, robot, limb, iq + k, iv + k, q, qd, tau, wrench, added, spin, kept)
         blocks = add_blocks(blocks, own)
         f = add(f, fl)
         n = add(n, nl)
@@ -363,9 +391,16 @@ def aba(levels, robot, q, qd, tau, f_ext, qdd):
         part3_to(qdd, 0, al)
         part3_to(qdd, 3, sub(a_free, a))
         a = a_free
+        if memory is not None:
+            part6_to(memory, BASE, M)
+            part9_to(memory, BASE + 6, H)
+            part6_to(memory, BASE + 15, N)
     for limb in range(limbs):
         accelerate_limb(accelerate_limb, levels, robot, limb, kept, a, al, x)
     collect(levels, limbs, x, iv, qdd)
+    if memory is not None:
+        for k in range(len(levels) * KEPT * LANES):
+            memory[k] = kept[k]
 
 
 @brief
@@ -373,7 +408,7 @@ def forward_dynamics(levels, robot, q, qd, tau, f_ext, qdd):
     """ABA for input that nobody has looked at."""
     if not fits(levels, robot, q, qd, tau, f_ext):
         return False
-    aba(levels, robot, q, qd, tau, f_ext, qdd)
+    aba(levels, robot, q, qd, tau, f_ext, None, None, qdd)
     return True
 
 
@@ -467,3 +502,302 @@ def mass_matrix(levels, robot, q, H_out):
         return False
     crba(levels, robot, q, H_out)
     return True
+
+
+# ---- paths of contacts and joints (see `propagators`) --------------------------------------------------------------
+
+
+@inline
+def rank(levels, w_rows, i, limbs):
+    """Limb of row i (0 for the base) and the number of joints between its body and the limb's tip."""
+    depth = len(levels)
+    k = i - (w_rows - limbs * depth)
+    if k >= 0:
+        return k // depth, depth - 1 - k % depth
+    return 0, depth
+
+
+@inline
+def add_force(force, here, Ri, r, d):
+    """Force and moment plus, where `here` is 1, those of a unit force along d (world axes) at r."""
+    f = scale(here, tmul(Ri, d))
+    return add(force[0], f), add(force[1], cross(r, f))
+
+
+@inline
+def cross_joint(walk, forces, placed, p, ul, ua, di, o, first, paths):
+    """Write what forces do to a joint, z and z / D, into `paths`; returns what its carrier feels (P5)."""
+    if len(forces) == 0:
+        return ()
+    f, n = forces[0]
+    to_lane(paths, first * LANES + o, n[2])
+    to_lane(paths, (first + 3) * LANES + o, di * n[2])
+    onward = propagate(placed, p, ul, ua, di, n[2], f, n)
+    return (onward, *walk(walk, forces[1:], placed, p, ul, ua, di, o, first + 1, paths))
+
+
+@inline
+def path_limb(walk, levels, robot, limb, R, seat, kept, paths):
+    """Three unit forces at a contact of the limb ahead as its carrier, at attitude R, feels them (P5)."""
+    if len(levels) == 0:
+        return (ZERO3, ZERO3), (ZERO3, ZERO3), (ZERO3, ZERO3)
+    t = len(levels) - 1
+    k = t * KEPT * LANES + limb
+    E_ = lane9(kept, k + E * LANES)
+    p = lane3(robot, parameter(t, P0, limb))
+    ul = lane3(kept, k + UL * LANES)
+    ua = lane3(kept, k + UA * LANES)
+    di = lane(kept, k + DI * LANES)
+    Ri = matmul(R, E_)
+    x, y, z = walk(walk, levels[1:], robot, limb, Ri, seat, kept, paths)
+    forces = seated(seat, t, Ri, x, y, z)
+    return cross_joint(cross_joint, forces, E_, p, ul, ua, di, limb, t * 6, paths)
+
+
+@inline
+def seated(seat, t, R, x, y, z):
+    """Forces x, y, z plus those of the contact if it is on the body, at attitude R, with t joints to the tip."""
+    level, r, D = seat
+    here = 1.0 if level == t else 0.0
+    return (
+        add_force(x, here, R, r, (D[0], D[3], D[6])),
+        add_force(y, here, R, r, (D[1], D[4], D[7])),
+        add_force(z, here, R, r, (D[2], D[5], D[8])),
+    )
+
+
+@inline
+def root_force(force, M, H, N, o, first, root):
+    """Write what a force does to the free base, z and D^-1 z, from column `first` of `root`."""
+    a, al = apply_blocks(M, H, N, force[0], force[1])
+    to_lane3(root, first * LANES + o, force[1])
+    to_lane3(root, (first + 3) * LANES + o, force[0])
+    to_lane3(root, (first + 6) * LANES + o, al)
+    to_lane3(root, (first + 9) * LANES + o, a)
+
+
+@inline
+def take_seats(levels, rows_count, limbs, carrier, seat, first, count, seats):
+    """Seat contacts from number `first` on in the lanes of their limbs until one is taken; returns the next contact."""
+    for limb in range(limbs):
+        to_lane(seats, limb, -1.0)
+    for a in range(first, count):
+        limb, t = rank(levels, rows_count, carrier[a], limbs)
+        if lane(seats, limb) >= 0.0:
+            return a
+        to_lane(seats, limb, float(t))
+        for k in range(12):
+            to_lane(seats, (ARM + k) * LANES + limb, seat[a, k])
+    return count
+
+
+@inline
+def leave_seats(levels, rows_count, limbs, iv, carrier, first, end, paths, root, z, y):
+    """Copy the paths of contacts first to end to columns of z and y."""
+    depth = len(levels)
+    for a in range(first, end):
+        c = 3 * a
+        limb, _ = rank(levels, rows_count, carrier[a], limbs)
+        for k in range(z.shape[0]):
+            set3(z, k, c, ZERO3)
+            set3(y, k, c, ZERO3)
+        for j in range(depth):
+            t = (depth - 1 - j) * 6 * LANES + limb
+            set3(z, iv + limb * depth + j, c, lane3(paths, t))
+            set3(y, iv + limb * depth + j, c, lane3(paths, t + 3 * LANES))
+        for d in range(3 if iv > 0 else 0):
+            for k in range(6):
+                z[k, c + d] = lane(root, (12 * d + k) * LANES + limb)
+                y[k, c + d] = lane(root, (12 * d + 6 + k) * LANES + limb)
+
+
+@routine
+def contact_paths(levels, robot, memory, q, rows_count, count, carrier, seat, z, y):
+    """`propagators.contact_path` of `count` contacts in rounds of one per limb; memory: of `aba` at q."""
+    limbs, _, iv = dimensions(levels, robot)
+    seats, paths, root = stack(SEAT_SIZE), stack(PATH_SIZE), stack(ROOT_SIZE)
+    R = IDENTITY
+    M, H, N = ZERO6, ZERO9, ZERO6
+    if iv > 0:
+        Q = part4(q, 3)
+        R = quaternion_matrix(Q[0], Q[1], Q[2], Q[3])
+        M, H, N = part6(memory, BASE), part9(memory, BASE + 6), part6(memory, BASE + 15)
+    first = 0
+    while first < count:
+        end = take_seats(levels, rows_count, limbs, carrier, seat, first, count, seats)
+        for limb in range(limbs):
+            own = (lane(seats, limb), lane3(seats, ARM * LANES + limb), lane9(seats, FRAME * LANES + limb))
+            fx, fy, fz = path_limb(path_limb, levels, robot, limb, R, own, memory, paths)
+            fx, fy, fz = seated(own, len(levels), R, fx, fy, fz)
+            root_force(fx, M, H, N, limb, 0, root)
+            root_force(fy, M, H, N, limb, 12, root)
+            root_force(fz, M, H, N, limb, 24, root)
+        leave_seats(levels, rows_count, limbs, iv, carrier, first, end, paths, root, z, y)
+        first = end
+
+
+@inline
+def cross_others(walk, columns, E_, p, ul, ua, di, t, deeper, limb, entries):
+    """Paths of the joints further out: read off what they do to joint t, then carry them to its carrier (P10)."""
+    if len(columns) == 0:
+        return ()
+    f, n = columns[0]
+    to_lane(entries, (t * DEEPEST + deeper) * LANES + limb, n[2])
+    own = propagate(E_, p, ul, ua, di, n[2], f, n)
+    return (own, *walk(walk, columns[1:], E_, p, ul, ua, di, t, deeper - 1, limb, entries))
+
+
+@inline
+def psi_limb(walk, levels, robot, limb, kept, entries):
+    """Unit efforts of the joints of the limb ahead, nearest first, as forces on its carrier (P9-P11)."""
+    if len(levels) == 0:
+        return ()
+    t = len(levels) - 1
+    k = t * KEPT * LANES + limb
+    E_ = lane9(kept, k + E * LANES)
+    p = lane3(robot, parameter(t, P0, limb))
+    ul = lane3(kept, k + UL * LANES)
+    ua = lane3(kept, k + UA * LANES)
+    di = lane(kept, k + DI * LANES)
+    others = walk(walk, levels[1:], robot, limb, kept, entries)
+    others = cross_others(cross_others, others, E_, p, ul, ua, di, t, t - 1, limb, entries)
+    return (propagate(E_, p, ul, ua, di, 1.0, ZERO3, ZERO3), *others)
+
+
+@routine
+def psi(levels, robot, memory, out):
+    """Psi (nv, nv) of H^-1 = Psi D^-1 Psi^T (P9-P11), of what `aba` left in `memory`; zeros are not written."""
+    limbs, _, iv = dimensions(levels, robot)
+    depth = len(levels)
+    entries = stack(ENTRY_SIZE)
+    columns = stack(WRENCH_SIZE)
+    for limb in range(limbs):
+        forces = psi_limb(psi_limb, levels, robot, limb, memory, entries)
+        keep(keep, forces, depth - 1, limb, columns)
+    for k in range(iv):
+        out[k, k] = 1.0
+    for limb in range(limbs):
+        for i in range(depth):
+            v = iv + limb * depth + i
+            t = depth - 1 - i
+            out[v, v] = 1.0
+            for j in range(i):
+                out[v, v - i + j] = lane(entries, ((depth - 1 - j) * DEEPEST + t) * LANES + limb)
+            for k in range(iv):
+                out[v, k] = lane(columns, (t * 6 + k) * LANES + limb)
+
+
+@routine
+def joint_path(levels, robot, memory, psi_, v, c, z, y):
+    """`propagators.joint_path` of the joint with qd[v]."""
+    iv = int(robot[BASE_DOFS])
+    limb = (v - iv) // len(levels)
+    for k in range(z.shape[0]):
+        z[k, c] = psi_[v, k]
+        y[k, c] = 0.0
+    for j in range(len(levels)):
+        k = iv + limb * len(levels) + j
+        y[k, c] = psi_[v, k] * lane(memory, ((len(levels) - 1 - j) * KEPT + DI) * LANES + limb)
+    if iv > 0:
+        M, H, N = part6(memory, BASE), part9(memory, BASE + 6), part6(memory, BASE + 15)
+        a, al = apply_blocks(M, H, N, (psi_[v, 3], psi_[v, 4], psi_[v, 5]), (psi_[v, 0], psi_[v, 1], psi_[v, 2]))
+        set_column3(y, 0, c, al)
+        set_column3(y, 3, c, a)
+
+
+@routine
+def respond(levels, robot, psi_, X):
+    """`propagators.respond`: rows X (n, nv) become Psi X (P12). A joint feels its own limb and the base."""
+    limbs, _, iv = dimensions(levels, robot)
+    depth = len(levels)
+    for c in range(X.shape[0]):
+        for limb in range(limbs):
+            for i in range(depth - 1, -1, -1):
+                v = iv + limb * depth + i
+                x = X[c, v]
+                if iv > 0:
+                    x += dot(row3(psi_, v, 0), row3(X, c, 0)) + dot(row3(psi_, v, 3), row3(X, c, 3))
+                for j in range(i):
+                    x += psi_[v, v - i + j] * X[c, v - i + j]
+                X[c, v] = x
+
+
+# ---- poses, twists and what follows from them ----------------------------------------------------------------------
+
+
+@inline
+def books_limb(walk, levels, robot, limb, iq, iv, q, qd, R, x, w, v, seen):
+    """Sums of `body_books` over the limb ahead, its carrier at R, x with the twist w, v in own axes."""
+    if len(levels) == 0:
+        return ZERO3, ZERO3, ZERO3, 0.0
+    t = len(levels) - 1
+    rate = lane(qd, iv)
+    E_, p = placement(robot, t, limb, lane(q, iq))
+    Ri = matmul(R, E_)
+    xi = add(x, mul(R, p))
+    wi = add(tmul(E_, w), (0.0, 0.0, rate))
+    vi = tmul(E_, add(v, cross(w, p)))
+    m, h, inertia = rigid_body(robot, t, limb)
+    moment, linear, angular, energy = body_books(m, h, inertia, Ri, xi, wi, vi)
+    energy += 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
+    tip = walk(walk, levels[1:], robot, limb, iq + 1, iv + 1, q, qd, Ri, xi, wi, vi, seen)
+    o = t * SEEN * LANES + limb
+    to_lane9(seen, o + AXES * LANES, E_)
+    to_lane9(seen, o + ATTITUDE * LANES, Ri)
+    to_lane3(seen, o + PLACE * LANES, xi)
+    to_lane3(seen, o + SPIN * LANES, wi)
+    to_lane3(seen, o + SPEED * LANES, vi)
+    return add(moment, tip[0]), add(linear, tip[1]), add(angular, tip[2]), energy + tip[3]
+
+
+@inline
+def show(levels, robot, limbs, seen, w):
+    """Copy placements, poses and twists of the limbs' joints to their rows of the workspace of `tree`."""
+    depth = len(levels)
+    first = w.shape[0] - limbs * depth
+    for limb in range(limbs):
+        for j in range(depth):
+            t = depth - 1 - j
+            o = t * SEEN * LANES + limb
+            i = first + limb * depth + j
+            set9(w, i, rows.E, lane9(seen, o + AXES * LANES))
+            set3(w, i, rows.P, lane3(robot, parameter(t, P0, limb)))
+            set9(w, i, rows.RW, lane9(seen, o + ATTITUDE * LANES))
+            set3(w, i, rows.XW, lane3(seen, o + PLACE * LANES))
+            set3(w, i, rows.W, lane3(seen, o + SPIN * LANES))
+            set3(w, i, rows.V, lane3(seen, o + SPEED * LANES))
+
+
+@inline
+def show_base(i, R, x, spin, v, w):
+    """Write placement, pose and twist of the world's or the base's row."""
+    set9(w, i, rows.E, R)
+    set3(w, i, rows.P, x)
+    set9(w, i, rows.RW, R)
+    set3(w, i, rows.XW, x)
+    set3(w, i, rows.W, spin)
+    set3(w, i, rows.V, v)
+
+
+@routine
+def books(levels, robot, q, qd, w):
+    """`bodies.books`, leaving placements, poses and twists of all rows in w, the workspace of `tree`."""
+    limbs, iq, iv = dimensions(levels, robot)
+    seen = stack(SEEN_SIZE)
+    R, x, spin, v = IDENTITY, ZERO3, ZERO3, ZERO3
+    show_base(0, R, x, spin, v, w)
+    if iv > 0:
+        Q = part4(q, 3)
+        R, x, spin, v = quaternion_matrix(Q[0], Q[1], Q[2], Q[3]), part3(q, 0), part3(qd, 0), part3(qd, 3)
+        show_base(1, R, x, spin, v, w)
+    m, h, inertia = base_body(robot)
+    moment, linear, angular, energy = body_books(m, h, inertia, R, x, spin, v)
+    for limb in range(limbs):
+        k = limb * len(levels)
+        own = books_limb(books_limb, levels, robot, limb, iq + k, iv + k, q, qd, R, x, spin, v, seen)
+        moment = add(moment, own[0])
+        linear = add(linear, own[1])
+        angular = add(angular, own[2])
+        energy += own[3]
+    show(levels, robot, limbs, seen, w)
+    return moment, linear, angular, energy

@@ -14,6 +14,7 @@ from .scalar import (
     add9,
     congruence,
     cross,
+    dot,
     matmul,
     mul,
     quaternion_matrix,
@@ -95,6 +96,24 @@ def body_force(m, h, inertia, w, al, A, a):
     """Net force of a rigid body (R3): f = m a + A h, n = I al + w x I w + h x a."""
     f = add(scale(m, a), mul(A, h))
     return f, add(add(smul(inertia, al), cross(w, smul(inertia, w))), cross(h, a))
+
+
+@inline
+def body_momentum(m, h, inertia, w, v):
+    """Momentum of a rigid body with the velocity v of its origin, about that: f = m v + w x h, n = I w + h x v."""
+    return add(scale(m, v), cross(w, h)), add(smul(inertia, w), cross(h, v))
+
+
+@inline
+def body_books(m, h, inertia, R, x, w, v):
+    """First moment, linear and angular momentum about the world's origin, kinetic energy of a rigid body.
+
+    R, x: attitude and origin in the world; w, v: angular velocity and velocity of the origin, body axes.
+    """
+    f, n = body_momentum(m, h, inertia, w, v)
+    energy = 0.5 * (dot(v, f) + dot(w, n))
+    f = mul(R, f)
+    return add(mul(R, h), scale(m, x)), f, add(mul(R, n), cross(x, f)), energy
 
 
 @inline

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .contact import CONTACT_COLUMNS, Scratch, scratch
+from .limbs import MEMORY
 from .rows import WORKSPACE
 
 Floats = NDArray[np.float64]
@@ -38,14 +39,17 @@ LAST_Q, STAGE_Q, RATE_Q = range(3)
 CONFIGURATION_ROWS = 6
 
 # columns of Ground.points
-PLACE, RADIUS, OWN_LAW = 0, 3, 4
-"""Position in row axes, radius, stiffness, damping and friction of the point."""
-PEN, FRAME, ARM, LAW = 7, 8, 17, 20
-"""Signed distance; surface axes; touching point in row axes; law with what the surface overrides."""
-START, FREE_VELOCITY, DEFLECTION, FORCE = 23, 26, 29, 31
-"""Velocity at the start of the step and at its end without contacts, deflection, force: all in surface axes."""
-FORCE_WORLD, POSITION, VELOCITY, DEPTH, LAST_DEFLECTION = 34, 37, 40, 43, 44
-POINT_COLUMNS = 46
+PLACE, RADIUS, OWN_LAW, SIZE = 0, 3, 4, 7
+"""Position in row axes, radius, stiffness, damping and friction of the point; bound of the distance from the row's
+origin to the touching point."""
+PEN, DEPTH, LAW = 8, 9, 10
+"""Signed distance; depth below the surface; law with what the surface overrides, of points that touch or come near."""
+FRAME, ARM, START, END = 13, 22, 25, 28
+"""Of points that come near in the step: surface axes; touching point in row axes; velocity at the start of the step
+and at its end, first without contacts, in surface axes."""
+DEFLECTION, FORCE, FORCE_WORLD, LAST_DEFLECTION = 31, 33, 36, 39
+"""Deflection and force in surface axes; force in world axes."""
+POINT_COLUMNS = 41
 
 # rows of Problem.picked
 ACTIVE, LANDED, CHOSEN, ROW_INDEX = range(4)
@@ -67,10 +71,12 @@ PUSH_COLUMNS = 13
 
 
 class Robot(NamedTuple):
-    """Packed robot, its workspace, H's factor (mimic robots), wrenches on the bodies (6 nb,)."""
+    """Packed robot, and for `limbs`; workspaces of both; H's factor (mimic robots), wrenches (6 nb,)."""
 
     topology: Integers
     parameters: Floats
+    limbed: Floats
+    memory: Floats
     w: Floats
     factor: Floats
     f_ext: Floats
@@ -117,10 +123,13 @@ class Command(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """The coupled solve: paths z and D^-1 z (rows, nv), A, vectors b and f, law data, bounds, indices, scratch."""
+    """The coupled solve: paths z, D^-1 z (nv, n), Psi (nv, nv), where paths start, A, b, f, laws, bounds, scratch."""
 
     z: Floats
     y: Floats
+    psi: Floats
+    carrier: Integers
+    seat: Floats
     A: Floats
     b: Floats
     f: Floats
@@ -146,10 +155,11 @@ class Settings(NamedTuple):
     runge_kutta: bool
 
 
-def robot(topology: Integers, parameters: Floats, nv: int, bodies: int, dense: bool) -> Robot:
+def robot(topology: Integers, parameters: Floats, limbed: Floats, nv: int, bodies: int, dense: bool) -> Robot:
     """Bundle with fresh workspace; `dense` for robots with mimic joints."""
     factor = np.zeros((nv, nv)) if dense else np.zeros((0, 0))
-    return Robot(topology, parameters, np.zeros((len(topology), WORKSPACE)), factor, np.zeros(6 * bodies))
+    memory, w = np.zeros(MEMORY), np.zeros((len(topology), WORKSPACE))
+    return Robot(topology, parameters, limbed, memory, w, factor, np.zeros(6 * bodies))
 
 
 def state(nq: int, nv: int) -> State:
@@ -163,8 +173,11 @@ def problem(nv: int, joints: int, points: int) -> Problem:
     contacts = min(points, MOST_CONTACTS)
     n = 3 * contacts + 2 * joints
     return Problem(
-        z=np.zeros((n, nv)),
-        y=np.zeros((n, nv)),
+        z=np.zeros((nv, n)),
+        y=np.zeros((nv, n)),
+        psi=np.zeros((nv, nv)),
+        carrier=np.zeros(n, np.int64),
+        seat=np.zeros((contacts, 12)),
         A=np.zeros((n, n)),
         b=np.zeros(n),
         f=np.zeros(n),

@@ -1,17 +1,19 @@
 """Contact-space inertia and responses by force and acceleration propagators (SPEC 7), and the same for mimic robots.
 
-With the innovations factorisation H^-1 = Psi D^-1 Psi^T (Psi: P9-P11), the row of a unit force at a point is carried to
-z = Psi^T J^T by the force propagators (P5), so that J H^-1 J^T = z^T D^-1 z (P6-P8) and H^-1 J^T = Psi D^-1 z (P12).
+With the innovations factorisation H^-1 = Psi D^-1 Psi^T (Psi: P9-P11), unit forces at points are carried to
+z = Psi^T J^T (nv, n) by the force propagators (P5), so that J H^-1 J^T = z^T D^-1 z (P6-P8) and H^-1 J^T = Psi D^-1 z
+(P12).
 Robots with mimic joints have no such recursion: there z = J^T, D = H and Psi = 1. `L` is H's factor for them and empty
 for all others; every routine below decides by it, so callers need not.
 """
 
 import numpy as np
 
-from .bodies import world_poses
+from . import limbs
+from .bodies import books, twists, world_poses
 from .dense import factorize, solve
 from .jit import inline, kernel, routine
-from .link import accelerate, force_to_parent, joint_acceleration, propagate
+from .link import accelerate, joint_acceleration, propagate
 from .rows import (
     DI,
     FIXED,
@@ -30,14 +32,15 @@ from .rows import (
     E,
     G,
     P,
-    part3,
-    part3_to,
+    W,
     row3,
     row6,
     row9,
     set3,
+    set9,
+    set_column3,
 )
-from .scalar import ZERO3, apply_blocks, cross, sub, tmul
+from .scalar import IDENTITY, ZERO3, ZERO9, add9, apply_blocks, cross, matmul, scale9, sub, transpose
 from .tree import (
     aba_accelerations,
     aba_inward,
@@ -46,17 +49,39 @@ from .tree import (
     clear_world,
     crba,
     dimensions,
+    place,
     rnea_inward,
     rnea_outward,
 )
 
 
 @routine
-def free_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, qdd):
-    """Qdd without contacts, leaving in `w` (and `L`) what the other routines need; `added` (nv,) joins H's diagonal.
+def free_motion_of(levels, limbed, memory, topology, parameters, q, qd, tau, f_ext, added, L, w, qdd):
+    """Qdd without contacts, leaving in `w` and `L`, or `memory`, what paths need; `added` (nv,) joins H's diagonal.
 
+    levels, limbed, memory: those of `limbs` if that driver takes the robot, else () and any arrays.
     Returns -1, or the first dof without inertia.
     """
+    if len(levels) > 0:
+        limbs.aba(levels, limbed, q, qd, tau, f_ext, added, memory, qdd)
+        return -1
+    return tree_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, qdd)
+
+
+@routine
+def books_of(levels, limbed, topology, parameters, q, qd, w):
+    """`bodies.books` of a state, leaving poses and twists in w."""
+    if len(levels) > 0:
+        return limbs.books(levels, limbed, q, qd, w)
+    place(topology, parameters, q, w)
+    world_poses(topology, w)
+    twists(topology, parameters, qd, W, w)
+    return books(topology, parameters, qd, w)
+
+
+@routine
+def tree_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, qdd):
+    """`free_motion_of` for any tree."""
     clear_world(w)
     g = row3(parameters, 0, GRAVITY)
     if L.shape[0] == 0:
@@ -80,91 +105,215 @@ def free_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, qdd):
     return failed
 
 
-@routine
-def path(topology, parameters, L, w, i, r, d, z):
-    """Fill z (nv,) of a unit force along d (world axes) at the point r of row i (P5); needs `world_poses`."""
-    for k in range(z.shape[0]):
-        z[k] = 0.0
-    f = tmul(row9(w, i, RW), d)
-    carry(topology, parameters, L, w, i, f, cross(r, f), z)
+@inline
+def cross_joint(walk, forces, placed, p, ul, ua, di, kind, ratio, iv, c, z, y):
+    """What forces (f, n) do to a joint, into columns c, c + 1, .. of z and y; returns what its parent feels (P5)."""
+    if len(forces) == 0:
+        return ()
+    f, n = forces[0]
+    s = along(kind, f, n)
+    if kind in (REVOLUTE, PRISMATIC):
+        z[iv, c] += ratio * s
+        y[iv, c] = di * s
+    onward = propagate(placed, p, ul, ua, di, s, f, n)
+    return (onward, *walk(walk, forces[1:], placed, p, ul, ua, di, kind, ratio, iv, c + 1, z, y))
 
 
-@routine
-def carry(topology, parameters, L, w, i, f, n, z):
-    """Add to z what a force (f, n) arriving at row i does to it and to every row on its way to the root (P5).
+@inline
+def cross_free(walk, forces, M, H, N, iv, c, z, y):
+    """What forces (f, n) do to a free joint, into columns c, c + 1, .. of z and y; M, H, N: D^-1."""
+    if len(forces) == 0:
+        return
+    f, n = forces[0]
+    a, al = apply_blocks(M, H, N, f, n)
+    set_column3(z, iv, c, n)
+    set_column3(z, iv + 3, c, f)
+    set_column3(y, iv, c, al)
+    set_column3(y, iv + 3, c, a)
+    walk(walk, forces[1:], M, H, N, iv, c + 1, z, y)
 
-    Mimic robots: the plain force on every joint, z = J^T F.
+
+@inline
+def carry(topology, parameters, L, w, i, forces, c, z, y):
+    """What forces (f, n) arriving at row i do to it and its ancestors, into columns c, c + 1, .. of z and y (P5).
+
+    y = D^-1 z; mimic robots: the plain force on every joint, z = J^T F, and y is left to `solve_columns`.
     """
+    dense = L.shape[0] > 0
     while i > 0:
         kind = topology[i, KIND]
         iv = topology[i, IV]
         if kind == FREE:
-            part3_to(z, iv, n)
-            part3_to(z, iv + 3, f)
-            if L.shape[0] == 0:
+            cross_free(cross_free, forces, row6(w, i, G), row9(w, i, G + 6), row6(w, i, G + 15), iv, c, z, y)
+            if not dense:
                 return
-        s = along(kind, f, n)
-        if L.shape[0] > 0:
-            if kind in (REVOLUTE, PRISMATIC):
-                z[iv] += parameters[i, RATIO] * s
-            f, n = force_to_parent(row9(w, i, E), row3(w, i, P), f, n)
-        else:
-            if kind != FIXED:
-                z[iv] = s
-            f, n = propagate(row9(w, i, E), row3(w, i, P), row3(w, i, UL), row3(w, i, UA), w[i, DI], s, f, n)
+        ul = ZERO3 if dense else row3(w, i, UL)
+        ua = ZERO3 if dense else row3(w, i, UA)
+        di = 0.0 if dense else w[i, DI]
+        ratio = parameters[i, RATIO]
+        forces = cross_joint(cross_joint, forces, row9(w, i, E), row3(w, i, P), ul, ua, di, kind, ratio, iv, c, z, y)
         i = topology[i, PARENT]
 
 
 @routine
-def joint_path(topology, parameters, L, w, i, z):
-    """Fill z (nv,) of a unit effort of the one-dof joint of row i (P10)."""
+def contact_path(topology, parameters, L, w, i, r, frame, c, z, y):
+    """Columns c to c + 2 of z and y, of unit forces along the axes of `frame` at the point r of row i (P5).
+
+    Needs `world_poses`.
+    """
     for k in range(z.shape[0]):
-        z[k] = 0.0
-    z[topology[i, IV]] = 1.0
-    if L.shape[0] == 0:
-        f, n = propagate(row9(w, i, E), row3(w, i, P), row3(w, i, UL), row3(w, i, UA), w[i, DI], 1.0, ZERO3, ZERO3)
-        carry(topology, parameters, L, w, topology[i, PARENT], f, n, z)
+        set3(z, k, c, ZERO3)
+        set3(y, k, c, ZERO3)
+    F = matmul(transpose(row9(w, i, RW)), frame)
+    f = (F[0], F[3], F[6])
+    g = (F[1], F[4], F[7])
+    h = (F[2], F[5], F[8])
+    carry(topology, parameters, L, w, i, ((f, cross(r, f)), (g, cross(r, g)), (h, cross(r, h))), c, z, y)
 
 
 @routine
-def over_inertia(topology, L, w, Z, Y):
-    """Y = D^-1 Z, a row (nv,) per force."""
-    if L.shape[0] > 0:
-        for c in range(Z.shape[0]):
-            for k in range(Z.shape[1]):
-                Y[c, k] = Z[c, k]
-            solve(L, Y[c])
+def contact_paths(levels, limbed, memory, topology, parameters, L, w, q, count, carrier, seat, z, y):
+    """Paths of `count` contacts at q, three columns of z and y each.
+
+    carrier: their rows; seat (count, 12): its point in row axes and its axes (3, 3) in the world.
+    """
+    if len(levels) > 0:
+        limbs.contact_paths(levels, limbed, memory, q, topology.shape[0], count, carrier, seat, z, y)
         return
-    for i in range(1, topology.shape[0]):
+    for a in range(count):
+        contact_path(topology, parameters, L, w, carrier[a], row3(seat, a, 0), row9(seat, a, 3), 3 * a, z, y)
+
+
+@routine
+def joint_path(topology, parameters, L, w, i, c, z, y):
+    """Column c of z and y, of a unit effort of the one-dof joint of row i (P10)."""
+    for k in range(z.shape[0]):
+        z[k, c] = 0.0
+        y[k, c] = 0.0
+    iv = topology[i, IV]
+    z[iv, c] = 1.0
+    if L.shape[0] == 0:
+        y[iv, c] = w[i, DI]
+        ul = row3(w, i, UL)
+        force = propagate(row9(w, i, E), row3(w, i, P), ul, row3(w, i, UA), w[i, DI], 1.0, ZERO3, ZERO3)
+        carry(topology, parameters, L, w, topology[i, PARENT], (force,), c, z, y)
+
+
+@inline
+def meet(topology, i, j):
+    """The last row that the ways from rows i and j to the root have in common."""
+    while i != j:
+        if i > j:
+            i = topology[i, PARENT]
+        else:
+            j = topology[j, PARENT]
+    return i
+
+
+@inline
+def term(z, y, k, a, b):
+    """z_a^T y_b of three columns each at dof k, as a 3x3 matrix."""
+    x = row3(z, k, a)
+    u = row3(y, k, b)
+    return (
+        x[0] * u[0],
+        x[0] * u[1],
+        x[0] * u[2],
+        x[1] * u[0],
+        x[1] * u[1],
+        x[1] * u[2],
+        x[2] * u[0],
+        x[2] * u[1],
+        x[2] * u[2],
+    )
+
+
+@routine
+def block_product(topology, i, a, b, z, y):
+    """z_a^T y_b of three columns each over the joints from row i to the root (P8); i < 0: over all joints.
+
+    The six terms of a free joint are written out: as a loop they would be taken for a long one and vectorised.
+    """
+    S = ZERO9
+    if i < 0:
+        for k in range(z.shape[0]):
+            S = add9(S, term(z, y, k, a, b))
+    while i > 0:
         kind = topology[i, KIND]
         iv = topology[i, IV]
+        if kind != FIXED:
+            S = add9(S, term(z, y, iv, a, b))
         if kind == FREE:
-            M_ = row6(w, i, G)
-            H_ = row9(w, i, G + 6)
-            N_ = row6(w, i, G + 15)
-            for c in range(Z.shape[0]):
-                a, al = apply_blocks(M_, H_, N_, row3(Z, c, iv + 3), row3(Z, c, iv))
-                set3(Y, c, iv, al)
-                set3(Y, c, iv + 3, a)
-        elif kind != FIXED:
-            di = w[i, DI]
-            for c in range(Z.shape[0]):
-                Y[c, iv] = di * Z[c, iv]
+            S = add9(add9(S, term(z, y, iv + 1, a, b)), term(z, y, iv + 2, a, b))
+            S = add9(add9(S, term(z, y, iv + 3, a, b)), term(z, y, iv + 4, a, b))
+            S = add9(S, term(z, y, iv + 5, a, b))
+        i = topology[i, PARENT]
+    return S
 
 
 @routine
-def respond(topology, L, w, Y, X, motion):
-    """X = Psi Y: the joint accelerations (P3, P12) that belong to rows Y = D^-1 Z, all rows body by body.
+def product(topology, i, a, b, z, y):
+    """`block_product` of one column each."""
+    s = 0.0
+    if i < 0:
+        for k in range(z.shape[0]):
+            s += z[k, a] * y[k, b]
+    while i > 0:
+        kind = topology[i, KIND]
+        iv = topology[i, IV]
+        for k in range(iv, iv + (6 if kind == FREE else (0 if kind == FIXED else 1))):
+            s += z[k, a] * y[k, b]
+        i = topology[i, PARENT]
+    return s
+
+
+@inline
+def set_block(A, a, b, S):
+    """Write a 3x3 matrix into A from row a and column b."""
+    set3(A, a, b, (S[0], S[1], S[2]))
+    set3(A, a + 1, b, (S[3], S[4], S[5]))
+    set3(A, a + 2, b, (S[6], S[7], S[8]))
+
+
+@routine
+def solve_columns(L, n, z, y):
+    """y = H^-1 z, the first n columns, of mimic robots."""
+    for c in range(n):
+        for k in range(z.shape[0]):
+            y[k, c] = z[k, c]
+        solve(L, y[:, c])
+
+
+@routine
+def couple(topology, L, g, count, n, carrier, z, y, A):
+    """A = g z^T y = g J H^-1 J^T of the paths of `count` contacts, three columns each, and n - 3 count joints (P8).
+
+    carrier: the rows that the contacts' paths start from, then the joints'.
+    """
+    dense = L.shape[0] > 0
+    for a in range(count):
+        for b in range(a + 1):
+            i = -1 if dense else meet(topology, carrier[a], carrier[b])
+            S = scale9(g, block_product(topology, i, 3 * a, 3 * b, z, y))
+            set_block(A, 3 * a, 3 * b, S)
+            set_block(A, 3 * b, 3 * a, transpose(S))
+    for a in range(3 * count, n):
+        for b in range(a + 1):
+            other = b // 3 if b < 3 * count else b - 2 * count
+            i = -1 if dense else meet(topology, carrier[a - 2 * count], carrier[other])
+            A[a, b] = g * product(topology, i, a, b, z, y)
+            A[b, a] = A[a, b]
+
+
+@routine
+def respond(topology, L, w, X, motion):
+    """Turn rows X (n, nv) = D^-1 z into the joint accelerations Psi X that belong to them (P3, P12), body by body.
 
     motion (rows, 6 n): acceleration of each body, linear and angular, that belongs to each of the n rows.
     """
-    n = Y.shape[0]
     if L.shape[0] > 0:
-        for c in range(n):
-            for k in range(Y.shape[1]):
-                X[c, k] = Y[c, k]
         return
-    for k in range(6 * n):
+    for k in range(6 * X.shape[0]):
         motion[0, k] = 0.0
     for i in range(1, topology.shape[0]):
         j = topology[i, PARENT]
@@ -175,15 +324,17 @@ def respond(topology, L, w, Y, X, motion):
         ul = row3(w, i, UL)
         ua = row3(w, i, UA)
         di = w[i, DI]
-        for c in range(n):
+        for c in range(X.shape[0]):
             a, al = accelerate(placed, p, row3(motion, j, 6 * c), row3(motion, j, 6 * c + 3), ZERO3, ZERO3)
             if kind == FREE:
-                set3(X, c, iv, sub(row3(Y, c, iv), al))
-                set3(X, c, iv + 3, sub(row3(Y, c, iv + 3), a))
-                al = row3(Y, c, iv)
-                a = row3(Y, c, iv + 3)
+                al_free = row3(X, c, iv)
+                a_free = row3(X, c, iv + 3)
+                set3(X, c, iv, sub(al_free, al))
+                set3(X, c, iv + 3, sub(a_free, a))
+                al = al_free
+                a = a_free
             elif kind != FIXED:
-                qdd = Y[c, iv] + joint_acceleration(ul, ua, di, 0.0, a, al)
+                qdd = X[c, iv] + joint_acceleration(ul, ua, di, 0.0, a, al)
                 X[c, iv] = qdd
                 if kind == REVOLUTE:
                     al = (al[0], al[1], al[2] + qdd)
@@ -193,47 +344,50 @@ def respond(topology, L, w, Y, X, motion):
             set3(motion, i, 6 * c + 3, al)
 
 
-@inline
-def dot_rows(x, y):
-    """x . y."""
-    s = 0.0
-    for k in range(x.shape[0]):
-        s += x[k] * y[k]
-    return s
-
-
-@kernel
-def contact_inertia_inverse(topology, parameters, point_rows, point_r, q, dense, out):
-    """J H^-1 J^T (3k, 3k) for world axes at points of rows (P7, P8)."""
-    z, y, _, _ = _articulated(topology, parameters, point_rows, point_r, q, dense)
-    for a in range(z.shape[0]):
-        for b in range(a + 1):
-            out[a, b] = dot_rows(z[a], y[b])
-            out[b, a] = out[a, b]
-
-
-@kernel
-def _articulated(topology, parameters, point_rows, point_r, q, dense):
-    """z and D^-1 z of the three world axes at every point, and the workspace behind them."""
-    _, nv = dimensions(topology)
-    w = np.empty((topology.shape[0], WORKSPACE))
-    L = np.empty((nv, nv)) if dense else np.empty((0, 0))
-    zero = np.zeros(nv)
-    free_motion_of(topology, parameters, q, zero, zero, zero[:0], zero, L, w, np.empty(nv))
-    world_poses(topology, w)
+@routine
+def point_paths(levels, limbed, memory, topology, parameters, point_rows, point_r, q, L, w, seat, zero, qdd, z, y):
+    """Paths z, y of the world axes at every point, three columns each, leaving what is behind them."""
+    free_motion_of(levels, limbed, memory, topology, parameters, q, zero, zero, zero[:0], zero, L, w, qdd)
+    if len(levels) == 0:
+        world_poses(topology, w)
     count = point_rows.shape[0]
-    z = np.empty((3 * count, nv))
-    y = np.empty((3 * count, nv))
     for c in range(count):
-        r = part3(point_r[c], 0)
-        for k, d in enumerate(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))):
-            path(topology, parameters, L, w, point_rows[c], r, d, z[3 * c + k])
-    over_inertia(topology, L, w, z, y)
-    return z, y, L, w
+        set3(seat, c, 0, row3(point_r, c, 0))
+        set9(seat, c, 3, IDENTITY)
+    contact_paths(levels, limbed, memory, topology, parameters, L, w, q, count, point_rows, seat, z, y)
 
 
 @kernel
-def test_force_response(topology, parameters, point_rows, point_r, q, dense, out):
-    """H^-1 J^T as rows out[3 c + k, :] for a unit force along world axis k at point c (P12, P13)."""
-    _, y, L, w = _articulated(topology, parameters, point_rows, point_r, q, dense)
-    respond(topology, L, w, y, out, np.empty((topology.shape[0], 6 * y.shape[0])))
+def contact_space(levels, limbed, topology, parameters, point_rows, point_r, q, dense, inertia, response):
+    """J H^-1 J^T (3k, 3k) into `inertia` (P7, P8), H^-1 J^T into the rows of `response` (3k, nv) (P12, P13).
+
+    World axes at points of rows, three rows and columns for each; None leaves one of the two out.
+    """
+    _, nv = dimensions(topology)
+    rows = topology.shape[0] if len(levels) == 0 else 0
+    count = point_rows.shape[0]
+    n = 3 * count
+    w = np.empty((rows, WORKSPACE))
+    L = np.empty((nv if dense else 0, nv if dense else 0))
+    vectors = np.zeros((2, nv))
+    paths = np.empty((2, nv, n))
+    z, y = paths[0], paths[1]
+    more = np.empty(limbs.MEMORY + 12 * count)
+    seat = more[limbs.MEMORY :].reshape(count, 12)
+    point_paths(
+        levels, limbed, more, topology, parameters, point_rows, point_r, q, L, w, seat, vectors[0], vectors[1], z, y
+    )
+    if dense:
+        solve_columns(L, n, z, y)
+    if inertia is not None:
+        couple(topology, L, 1.0, count, n, point_rows, z, y, inertia)
+    if response is not None:
+        for c in range(n):
+            for k in range(nv):
+                response[c, k] = y[k, c]
+        if len(levels) > 0:
+            psi = np.empty((nv, nv))
+            limbs.psi(levels, limbed, more, psi)
+            limbs.respond(levels, limbed, psi, response)
+        else:
+            respond(topology, L, w, response, np.empty((rows, 6 * n)))

@@ -29,19 +29,21 @@ GRAVITY = P0
 """Row 0 has no joint: its P0 columns hold the gravity vector, world axes."""
 
 # columns of a workspace row
-E, P, W, CL, CA = map(np.int64, (0, 9, 12, 15, 18))
-"""Placement; angular velocity; velocity-product accelerations c (linear, angular)."""
-M, H, N, F, T = map(np.int64, (21, 27, 36, 42, 45))
+E, P, W, V, CL, CA = map(np.int64, (0, 9, 12, 15, 18, 21))
+"""Placement; twist: angular velocity, velocity of the origin; velocity-product accelerations c (linear, angular)."""
+M, H, N, F, T = map(np.int64, (24, 30, 39, 45, 48))
 """Articulated (or composite: m, h, I) inertia; force and moment (bias p^A, then whatever is propagated inwards)."""
-DI, U, UL, UA = map(np.int64, (48, 49, 50, 53))
+DI, U, UL, UA = map(np.int64, (51, 52, 53, 56))
 """1/D; u; U = I^A S (linear, angular)."""
-A, AL, V = map(np.int64, (56, 59, 62))
-"""Acceleration of the origin; angular acceleration; velocity of the origin, body axes."""
+A, AL = map(np.int64, (59, 62))
+"""Acceleration of the origin; angular acceleration."""
 RW, XW = map(np.int64, (65, 74))
 """Attitude and position in the world."""
 G = np.int64(77)
 """Inverse of a free joint's articulated inertia (6 + 9 + 6)."""
-WORKSPACE = 98
+NEXT = np.int64(98)
+"""A second twist, as at W: that of the end of a step."""
+WORKSPACE = 104
 
 
 @inline
@@ -102,6 +104,14 @@ def set3(A, i, o, x):
     A[i, o] = x[0]
     A[i, o + 1] = x[1]
     A[i, o + 2] = x[2]
+
+
+@inline
+def set_column3(A, i, o, x):
+    """Write three numbers into column o from row i."""
+    A[i, o] = x[0]
+    A[i + 1, o] = x[1]
+    A[i + 2, o] = x[2]
 
 
 @inline
@@ -168,6 +178,21 @@ def part3_to(x, o, value):
     x[o] = value[0]
     x[o + 1] = value[1]
     x[o + 2] = value[2]
+
+
+@inline
+def part6_to(x, o, value):
+    """Write six numbers into a vector from index o."""
+    part3_to(x, o, (value[0], value[1], value[2]))
+    part3_to(x, o + 3, (value[3], value[4], value[5]))
+
+
+@inline
+def part9_to(x, o, value):
+    """Write nine numbers into a vector from index o."""
+    part3_to(x, o, (value[0], value[1], value[2]))
+    part3_to(x, o + 3, (value[3], value[4], value[5]))
+    part3_to(x, o + 6, (value[6], value[7], value[8]))
 
 
 @inline

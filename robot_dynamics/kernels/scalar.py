@@ -104,6 +104,12 @@ def scale(s, a):
 
 
 @inline
+def scale9(s, a):
+    """S a of nine numbers."""
+    return (s * a[0], s * a[1], s * a[2], s * a[3], s * a[4], s * a[5], s * a[6], s * a[7], s * a[8])
+
+
+@inline
 def dot(a, b):
     """a . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]

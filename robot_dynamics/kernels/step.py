@@ -5,9 +5,9 @@ The bundles of arrays and their columns (`at.`) are those of `plant_memory`; not
 
 import math
 
+from . import limbs, rows
 from . import plant_memory as at
-from . import rows
-from .bodies import kinetic, mass_moment, momentum, point_position, point_velocity, twists, world_poses
+from .bodies import point_position, point_velocity, total_mass, twists
 from .contact import (
     IMPLICIT,
     IMPULSE,
@@ -24,11 +24,11 @@ from .contact import (
 from .jit import inline, lean, routine
 from .link import body_blocks
 from .manifold import integrate
-from .propagators import dot_rows, free_motion_of, joint_path, over_inertia, path, respond
+from .propagators import books_of, contact_paths, couple, free_motion_of, joint_path, respond, solve_columns
 from .rows import part3, part3_to, part4, row3, row6, row9, set3, set9
 from .scalar import ZERO3, add, apply_blocks, cross, dot, inverse_blocks, mul, quaternion_matrix, scale, sub, tmul
 from .terrain import DAMPING, FRICTION, STIFFNESS, nearest_surface
-from .tree import composite, place
+from .tree import composite
 
 EXPLICIT = 2
 LINEAR = 3
@@ -63,35 +63,67 @@ def surface_law(surfaces, i, law):
 
 
 @routine
-def observe(robot, ground, q, qd):
-    """Poses and velocities of a state, and of every contact point its place on the terrain."""
-    place(robot.topology, robot.parameters, q, robot.w)
-    world_poses(robot.topology, robot.w)
-    twists(robot.topology, robot.parameters, qd, robot.w)
+def touch(robot, ground):
+    """How deep every contact point is at the poses in the workspace, and the law of those that touch."""
     points = ground.points
     for c in range(ground.row.shape[0]):
-        i = ground.row[c]
-        r = row3(points, c, at.PLACE)
-        radius = points[c, at.RADIUS]
-        pen, frame, surface = nearest_surface(ground.surfaces, ground.heights, point_position(robot.w, i, r))
-        normal = (frame[2], frame[5], frame[8])
-        arm = sub(r, scale(radius, tmul(row9(robot.w, i, rows.RW), normal)))
-        velocity = point_velocity(robot.w, i, arm)
-        points[c, at.PEN] = pen - radius
-        points[c, at.DEPTH] = max(0.0, radius - pen)
-        set9(points, c, at.FRAME, frame)
-        set3(points, c, at.ARM, arm)
-        set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
-        set3(points, c, at.START, tmul(frame, velocity))
-        set3(points, c, at.POSITION, point_position(robot.w, i, arm))
-        set3(points, c, at.VELOCITY, velocity)
+        x = point_position(robot.w, ground.row[c], row3(points, c, at.PLACE))
+        pen, _, surface = nearest_surface(ground.surfaces, ground.heights, x)
+        points[c, at.PEN] = pen - points[c, at.RADIUS]
+        points[c, at.DEPTH] = max(0.0, points[c, at.RADIUS] - pen)
+        if pen < points[c, at.RADIUS]:
+            set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
+
+
+@inline
+def touching(robot, ground, c):
+    """Surface axes, touching point in row axes and surface of contact point c."""
+    i = ground.row[c]
+    r = row3(ground.points, c, at.PLACE)
+    _, frame, surface = nearest_surface(ground.surfaces, ground.heights, point_position(robot.w, i, r))
+    normal = (frame[2], frame[5], frame[8])
+    return frame, sub(r, scale(ground.points[c, at.RADIUS], tmul(row9(robot.w, i, rows.RW), normal))), surface
+
+
+@inline
+def look_closer(robot, ground, c):
+    """What a step needs of contact point c beyond its depth."""
+    points = ground.points
+    frame, arm, surface = touching(robot, ground, c)
+    set9(points, c, at.FRAME, frame)
+    set3(points, c, at.ARM, arm)
+    set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
+    set3(points, c, at.START, tmul(frame, point_velocity(robot.w, ground.row[c], arm, rows.W)))
+
+
+@lean
+def locate(robot, ground, position, velocity):
+    """World position and velocity (k, 3) of every touching point, of the state that `begin` or `run` ended with."""
+    robot, ground = at.Robot(*robot), at.Ground(*ground)
+    for c in range(ground.row.shape[0]):
+        _, arm, _ = touching(robot, ground, c)
+        set3(position, c, 0, point_position(robot.w, ground.row[c], arm))
+        set3(velocity, c, 0, point_velocity(robot.w, ground.row[c], arm, rows.W))
 
 
 @inline
 def surface_velocity(robot, ground, c):
-    """Velocity of contact point c in surface axes, of the twists in the workspace."""
-    velocity = point_velocity(robot.w, ground.row[c], row3(ground.points, c, at.ARM))
+    """Velocity of contact point c in surface axes, of the second twists in the workspace."""
+    velocity = point_velocity(robot.w, ground.row[c], row3(ground.points, c, at.ARM), rows.NEXT)
     return tmul(row9(ground.points, c, at.FRAME), velocity)
+
+
+@inline
+def size1(x):
+    """Sum of magnitudes: at least the length of x."""
+    return abs(x[0]) + abs(x[1]) + abs(x[2])
+
+
+@inline
+def fastest(robot, ground, c):
+    """Bound of the speed of contact point c, of the second twists in the workspace."""
+    i = ground.row[c]
+    return size1(row3(robot.w, i, rows.NEXT + 3)) + size1(row3(robot.w, i, rows.NEXT)) * ground.points[c, at.SIZE]
 
 
 @inline
@@ -202,15 +234,20 @@ def note_momentum(ledger, h, x, n, f):
 
 
 @inline
+def acts(pushes, k, t):
+    """Whether push k acts at time t."""
+    return pushes[k, at.PUSH_START] < t < pushes[k, at.PUSH_END]
+
+
+@inline
 def pushing(pushes, k, t):
-    """Row, point in it, moment and force (world axes) of push k at time t, and whether it acts."""
-    start = pushes[k, at.PUSH_START]
-    end = pushes[k, at.PUSH_END]
+    """Row, point in it, moment and force (world axes) of push k at time t, which acts."""
     ramp = pushes[k, at.RAMP]
-    g = min(1.0, (t - start) / ramp, (end - t) / ramp) if ramp > 0.0 else 1.0
+    rest = min(t - pushes[k, at.PUSH_START], pushes[k, at.PUSH_END] - t)
+    g = min(1.0, rest / ramp) if ramp > 0.0 else 1.0
     n = scale(g, row3(pushes, k, at.PUSH_MOMENT))
     f = scale(g, row3(pushes, k, at.PUSH_FORCE))
-    return int(pushes[k, at.PUSHED_ROW]), row3(pushes, k, at.PUSH_POINT), n, f, start < t < end
+    return int(pushes[k, at.PUSHED_ROW]), row3(pushes, k, at.PUSH_POINT), n, f
 
 
 @routine
@@ -218,24 +255,30 @@ def push(robot, ledger, h, t, pushes):
     """Add the pushes of this step to f_ext; returns whether there is one, and notes their momentum."""
     pushed = False
     for k in range(pushes.shape[0]):
-        i, r, n, f, acts = pushing(pushes, k, t)
-        if acts:
+        if acts(pushes, k, t):
+            i, r, n, f = pushing(pushes, k, t)
             attack(robot, i, r, n, f)
-            x = add(point_position(robot.w, i, r), scale(0.5 * h, point_velocity(robot.w, i, r)))
+            x = add(point_position(robot.w, i, r), scale(0.5 * h, point_velocity(robot.w, i, r, rows.W)))
             note_momentum(ledger, h, x, n, f)
             pushed = True
     return pushed
 
 
 @routine
-def push_power(w, t, pushes):
-    """Power of the pushes at the velocities in the workspace [W]."""
+def push_power(w, o, t, pushes):
+    """Power of the pushes at the twists in column o of the workspace [W]."""
     power = 0.0
     for k in range(pushes.shape[0]):
-        i, r, n, f, acts = pushing(pushes, k, t)
-        if acts:
-            power += dot(f, point_velocity(w, i, r)) + dot(n, mul(row9(w, i, rows.RW), row3(w, i, rows.W)))
+        if acts(pushes, k, t):
+            i, r, n, f = pushing(pushes, k, t)
+            power += dot(f, point_velocity(w, i, r, o)) + dot(n, mul(row9(w, i, rows.RW), row3(w, i, o)))
     return power
+
+
+@inline
+def deflected(points, c):
+    """Whether contact point c has a tangential deflection; what is less than an atom's size no longer relaxes."""
+    return abs(points[c, at.DEFLECTION]) + abs(points[c, at.DEFLECTION + 1]) > 1e-15
 
 
 @routine
@@ -244,6 +287,10 @@ def explicit_contacts(robot, ground, settings):
     points = ground.points
     carried = False
     for c in range(ground.row.shape[0]):
+        set3(points, c, at.FORCE, ZERO3)
+        if points[c, at.PEN] >= 0.0 and not deflected(points, c):
+            continue
+        look_closer(robot, ground, c)
         law = row3(points, c, at.LAW)
         u = row3(points, c, at.START)
         if settings.scheme == LINEAR:
@@ -270,9 +317,12 @@ def find_contacts(robot, ground, settings, active):
     most = min(ground.row.shape[0], at.MOST_CONTACTS)
     count = 0
     for c in range(ground.row.shape[0]):
-        u = surface_velocity(robot, ground, c)
-        set3(points, c, at.FREE_VELOCITY, u)
         pen = points[c, at.PEN]
+        if pen - settings.timestep * fastest(robot, ground, c) >= MARGIN:
+            continue
+        look_closer(robot, ground, c)
+        u = surface_velocity(robot, ground, c)
+        set3(points, c, at.END, u)
         near = pen < 0.0 if settings.below else pen + settings.timestep * min(u[2], 0.0) < MARGIN
         if near and count < most:
             active[count] = c
@@ -294,26 +344,24 @@ def impulse_target(points, c, settings):
     u0 = points[c, at.START + 2]
     if settings.below:
         return below_target(pen, u0, settings.restitution, settings.recovery), False
-    free = points[c, at.FREE_VELOCITY + 2]
+    free = points[c, at.END + 2]
     h = settings.timestep
     return predicted_target(pen, u0, free, h, settings.restitution, settings.recovery, settings.recovery_speed)
 
 
 @routine
-def contact_rows(robot, ground, settings, count, problem):
+def contact_rows(levels, robot, ground, q, settings, count, problem):
     """Paths, free velocities less their targets, and law data of the active contacts; warm start from the last step."""
     unit = settings.timestep if settings.scheme == IMPULSE else 1.0
     points = ground.points
     for a in range(count):
         c = problem.picked[at.ACTIVE, a]
-        frame = row9(points, c, at.FRAME)
-        arm = row3(points, c, at.ARM)
+        problem.carrier[a] = ground.row[c]
+        set3(problem.seat, a, 0, row3(points, c, at.ARM))
+        set9(problem.seat, a, 3, row9(points, c, at.FRAME))
         for k in range(3):
-            i = 3 * a + k
-            d = (frame[k], frame[3 + k], frame[6 + k])
-            path(robot.topology, robot.parameters, robot.factor, robot.w, ground.row[c], arm, d, problem.z[i])
-            problem.b[i] = points[c, at.FREE_VELOCITY + k]
-            problem.f[i] = unit * points[c, at.FORCE + k]
+            problem.b[3 * a + k] = points[c, at.END + k]
+            problem.f[3 * a + k] = unit * points[c, at.FORCE + k]
         problem.points[a, 0] = -points[c, at.PEN]
         problem.points[a, 1] = points[c, at.DEFLECTION]
         problem.points[a, 2] = points[c, at.DEFLECTION + 1]
@@ -323,6 +371,10 @@ def contact_rows(robot, ground, settings, count, problem):
             target, lands = impulse_target(points, c, settings)
             problem.b[3 * a + 2] -= target
             problem.picked[at.LANDED, a] = 1 if lands else 0
+    contact_paths(
+        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, robot.factor, robot.w, q,
+        count, problem.carrier, problem.seat, problem.z, problem.y,
+    )  # fmt: skip
 
 
 @inline
@@ -332,11 +384,16 @@ def stop_target(gap, h):
 
 
 @routine
-def add_row(robot, joints, unit, j, stop, low, high, target, n, count, problem):
+def add_row(levels, robot, joints, unit, j, stop, low, high, target, n, count, problem):
     """Append the scalar row of joint j's friction or stop: effort within [low, high], wanting the rate `target`."""
     s = n - 3 * count
-    joint_path(robot.topology, robot.parameters, robot.factor, robot.w, joints.number[j, at.JOINT_ROW], problem.z[n])
-    problem.b[n] = joints.dofs[at.AHEAD, joints.number[j, at.JOINT_V]] - target
+    row, dof = joints.number[j, at.JOINT_ROW], joints.number[j, at.JOINT_V]
+    if len(levels) > 0:
+        limbs.joint_path(levels, robot.limbed, robot.memory, problem.psi, dof, n, problem.z, problem.y)
+    else:
+        joint_path(robot.topology, robot.parameters, robot.factor, robot.w, row, n, problem.z, problem.y)
+    problem.carrier[count + s] = row
+    problem.b[n] = joints.dofs[at.AHEAD, dof] - target
     problem.f[n] = unit * joints.data[j, at.HELD + stop]
     problem.bounds[s, 0] = unit * low
     problem.bounds[s, 1] = unit * high
@@ -345,7 +402,7 @@ def add_row(robot, joints, unit, j, stop, low, high, target, n, count, problem):
 
 
 @routine
-def joint_rows(robot, joints, q, settings, count, problem):
+def joint_rows(levels, robot, joints, q, settings, count, problem):
     """Rows of joint friction and of stops within reach, behind 3 `count` contact rows; returns how many there are."""
     h = settings.timestep
     unit = h if settings.scheme == IMPULSE else 1.0
@@ -355,7 +412,7 @@ def joint_rows(robot, joints, q, settings, count, problem):
             continue
         friction = joints.data[j, at.COULOMB]
         if friction > 0.0:
-            n = add_row(robot, joints, unit, j, 0, -friction, friction, 0.0, n, count, problem)
+            n = add_row(levels, robot, joints, unit, j, 0, -friction, friction, 0.0, n, count, problem)
         x = q[joints.number[j, at.JOINT_Q]]
         v = joints.dofs[at.AHEAD, joints.number[j, at.JOINT_V]]
         low = x - joints.data[j, at.LOWER]
@@ -364,56 +421,52 @@ def joint_rows(robot, joints, q, settings, count, problem):
         at_high = high - h * max(v, 0.0) < MARGIN
         if at_low and at_high:
             target = 0.5 * STOP_RECOVERY * (high - low) / h
-            n = add_row(robot, joints, unit, j, 1, -math.inf, math.inf, target, n, count, problem)
+            n = add_row(levels, robot, joints, unit, j, 1, -math.inf, math.inf, target, n, count, problem)
         elif at_low:
-            n = add_row(robot, joints, unit, j, 1, 0.0, math.inf, stop_target(low, h), n, count, problem)
+            n = add_row(levels, robot, joints, unit, j, 1, 0.0, math.inf, stop_target(low, h), n, count, problem)
         elif at_high:
-            n = add_row(robot, joints, unit, j, 1, -math.inf, 0.0, -stop_target(high, h), n, count, problem)
+            n = add_row(levels, robot, joints, unit, j, 1, -math.inf, 0.0, -stop_target(high, h), n, count, problem)
     return n
 
 
 @routine
-def couple(robot, g, n, problem):
-    """A = g J H^-1 J^T from the paths (P6-P8)."""
-    over_inertia(robot.topology, robot.factor, robot.w, problem.z[:n], problem.y[:n])
-    for a in range(n):
-        for b in range(a + 1):
-            problem.A[a, b] = g * dot_rows(problem.z[b], problem.y[a])
-            problem.A[b, a] = problem.A[a, b]
-
-
-@routine
-def response(robot, dofs, g, n, problem):
+def response(levels, robot, dofs, g, n, problem):
     """dofs[CHANGE] = g H^-1 J^T f over n rows (P12)."""
-    total = dofs[at.TAU]
-    for k in range(total.shape[0]):
-        total[k] = 0.0
-    for a in range(n):
-        if problem.f[a] != 0.0:
-            for k in range(total.shape[0]):
-                total[k] += g * problem.f[a] * problem.y[a, k]
-    forces, change = dofs[at.TAU : at.TAU + 1], dofs[at.CHANGE : at.CHANGE + 1]
-    respond(robot.topology, robot.factor, robot.w, forces, change, robot.w[:, rows.A : rows.A + 6])
+    for k in range(dofs.shape[1]):
+        total = 0.0
+        for a in range(n):
+            total += problem.y[k, a] * problem.f[a]
+        dofs[at.CHANGE, k] = g * total
+    change = dofs[at.CHANGE : at.CHANGE + 1]
+    if len(levels) > 0:
+        limbs.respond(levels, robot.limbed, problem.psi, change)
+    else:
+        respond(robot.topology, robot.factor, robot.w, change, robot.w[:, rows.A : rows.A + 6])
 
 
 @routine
-def gather(robot, joints, ground, state, settings, problem):
+def gather(levels, robot, joints, ground, state, settings, problem):
     """Collect the rows of contacts, joint friction and stops, and couple them. Returns how many contacts and rows."""
     count = 0
     if settings.scheme == IMPLICIT or settings.scheme == IMPULSE:
-        twists(robot.topology, robot.parameters, joints.dofs[at.AHEAD], robot.w)
+        twists(robot.topology, robot.parameters, joints.dofs[at.AHEAD], rows.NEXT, robot.w)
         count = find_contacts(robot, ground, settings, problem.picked[at.ACTIVE])
-        contact_rows(robot, ground, settings, count, problem)
-    n = joint_rows(robot, joints, state.q, settings, count, problem)
-    couple(robot, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, problem)
+        contact_rows(levels, robot, ground, state.q, settings, count, problem)
+    if len(levels) > 0:
+        limbs.psi(levels, robot.limbed, robot.memory, problem.psi)
+    n = joint_rows(levels, robot, joints, state.q, settings, count, problem)
+    g = 1.0 if settings.scheme == IMPULSE else settings.timestep
+    if robot.factor.shape[0] > 0:
+        solve_columns(robot.factor, n, problem.z, problem.y)
+    couple(robot.topology, robot.factor, g, count, n, problem.carrier, problem.z, problem.y, problem.A)
     return count, n
 
 
 @routine
-def react(robot, joints, settings, n, problem):
+def react(levels, robot, joints, settings, n, problem):
     """Add what the forces of all rows do to the velocity of the end of the step."""
     if n > 0:
-        response(robot, joints.dofs, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, problem)
+        response(levels, robot, joints.dofs, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, problem)
         for k in range(joints.dofs.shape[1]):
             joints.dofs[at.AHEAD, k] += joints.dofs[at.CHANGE, k]
 
@@ -437,18 +490,20 @@ def keep_forces(joints, ground, settings, count, n, problem):
     for a in range(count):
         c = problem.picked[at.ACTIVE, a]
         set3(points, c, at.FORCE, scale(g, part3(problem.f, 3 * a)))
-        if settings.scheme == IMPLICIT:
-            points[c, at.FREE_VELOCITY + 2] = problem.work.rows[U, 3 * a + 2]
+        target = points[c, at.END + 2] - problem.b[3 * a + 2]
+        set3(points, c, at.END, add(row3(problem.work.rows, U, 3 * a), (0.0, 0.0, target)))
     if settings.scheme == IMPLICIT:
         for c in range(ground.row.shape[0]):
-            depth = -points[c, at.PEN] - h * points[c, at.FREE_VELOCITY + 2]
+            if points[c, at.FORCE + 2] <= 0.0 and not deflected(points, c):
+                continue
+            depth = -points[c, at.PEN] - h * points[c, at.END + 2]
             d = (points[c, at.DEFLECTION], points[c, at.DEFLECTION + 1])
             d = next_deflection(depth, row3(points, c, at.FORCE), d, h, row3(points, c, at.LAW))
             points[c, at.DEFLECTION] = d[0]
             points[c, at.DEFLECTION + 1] = d[1]
 
 
-@inline
+@routine
 def left_over(ground, settings, a, problem):
     """What the end velocity leaves out of the way of contact a in this step, over h, in surface axes.
 
@@ -477,7 +532,7 @@ def holds(i, count, problem):
 
 
 @routine
-def complete_way(robot, joints, ground, settings, count, n, problem):
+def complete_way(levels, robot, joints, ground, settings, count, n, problem):
     """Position-only shift by what `left_over` says, in dofs[CHANGE]; all other rows that hold stay where they are.
 
     (W_AA + 1e-9 tr W) pi = r over the rows A that hold.
@@ -509,7 +564,7 @@ def complete_way(robot, joints, ground, settings, count, n, problem):
         problem.f[i] = 0.0
     for i in range(m):
         problem.f[chosen[i]] = r[i]
-    response(robot, joints.dofs, unit, n, problem)
+    response(levels, robot, joints.dofs, unit, n, problem)
     if overshoots(robot, joints, ground, settings):
         keep_place(joints)
 
@@ -524,10 +579,10 @@ def keep_place(joints):
 @routine
 def overshoots(robot, joints, ground, settings):
     """Whether the shift in dofs[CHANGE] moves any point, touching or not, by more than MOST_SHIFT."""
-    twists(robot.topology, robot.parameters, joints.dofs[at.CHANGE], robot.w)
+    twists(robot.topology, robot.parameters, joints.dofs[at.CHANGE], rows.NEXT, robot.w)
     for c in range(ground.row.shape[0]):
-        u = scale(settings.timestep, surface_velocity(robot, ground, c))
-        if not dot(u, u) <= MOST_SHIFT * MOST_SHIFT:
+        u = point_velocity(robot.w, ground.row[c], row3(ground.points, c, at.PLACE), rows.NEXT)
+        if not settings.timestep * settings.timestep * dot(u, u) <= MOST_SHIFT * MOST_SHIFT:
             return True
     return False
 
@@ -549,18 +604,18 @@ def prepare(robot, joints, ground, state, settings, command, k):
     for j in range(joints.data.shape[0]):
         joints.data[j, at.SATURATED] = 0.0
     pushed = push(robot, state.ledger, h, t, command.pushes)
-    state.ledger[at.WORK] += 0.5 * h * push_power(robot.w, t, command.pushes)
+    state.ledger[at.WORK] += 0.5 * h * push_power(robot.w, rows.W, t, command.pushes)
     if settings.scheme == EXPLICIT or settings.scheme == LINEAR:
         pushed = explicit_contacts(robot, ground, settings) or pushed
     return pushed
 
 
 @routine
-def free_motion(robot, joints, state, settings, command, pushed):
+def free_motion(levels, robot, joints, state, settings, command, pushed):
     """End velocity without coupled contacts in dofs[AHEAD]; returns whether H was regular."""
     drive(joints, state, settings, command.queue[arriving(state, command.queue)])
     failed = free_motion_of(
-        robot.topology, robot.parameters, state.q, state.qd, joints.dofs[at.TAU],
+        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, joints.dofs[at.TAU],
         robot.f_ext if pushed else robot.f_ext[:0], joints.dofs[at.ADDED], robot.factor, robot.w, state.qdd,
     )  # fmt: skip
     for k in range(state.qd.shape[0]):
@@ -569,13 +624,18 @@ def free_motion(robot, joints, state, settings, command, pushed):
 
 
 @routine
-def account(robot, joints, ground, state, settings, pushes):
-    """Work and dissipation of the step from mean velocities, and the impulses that change the momentum."""
+def account(robot, joints, ground, state, settings, pushes, pushed):
+    """Work and dissipation of the step from mean velocities, and the impulses that change the momentum.
+
+    Without pushes and explicit contacts (`pushed`) the solver has left the points' velocities of its end.
+    """
     h = settings.timestep
     ledger = state.ledger
     points, dofs, data = ground.points, joints.dofs, joints.data
-    twists(robot.topology, robot.parameters, dofs[at.AHEAD], robot.w)
-    work = 0.5 * h * push_power(robot.w, (state.counters[at.STEPS] + 0.5) * h, pushes)
+    work = 0.0
+    if pushed:
+        twists(robot.topology, robot.parameters, dofs[at.AHEAD], rows.NEXT, robot.w)
+        work += 0.5 * h * push_power(robot.w, rows.NEXT, (state.counters[at.STEPS] + 0.5) * h, pushes)
     lost = 0.0
     for k in range(state.qd.shape[0]):
         lost += h * dofs[at.DAMPING, k] * dofs[at.AHEAD, k] * 0.5 * (state.qd[k] + dofs[at.AHEAD, k])
@@ -591,12 +651,16 @@ def account(robot, joints, ground, state, settings, pushes):
     ledger[at.THROUGHPUT] += abs(work) + abs(lost)
     for c in range(ground.row.shape[0]):
         f = row3(points, c, at.FORCE)
-        f_world = mul(row9(points, c, at.FRAME), f)
-        set3(points, c, at.FORCE_WORLD, f_world)
+        set3(points, c, at.FORCE_WORLD, ZERO3)
         if f[2] > 0.0:
-            u = add(surface_velocity(robot, ground, c), row3(points, c, at.START))
-            ledger[at.DISSIPATED_CONTACT] -= 0.5 * h * dot(f, u)
-            x = add(row3(points, c, at.POSITION), scale(0.5 * h, row3(points, c, at.VELOCITY)))
+            frame = row9(points, c, at.FRAME)
+            start = row3(points, c, at.START)
+            f_world = mul(frame, f)
+            set3(points, c, at.FORCE_WORLD, f_world)
+            end = surface_velocity(robot, ground, c) if pushed else row3(points, c, at.END)
+            ledger[at.DISSIPATED_CONTACT] -= 0.5 * h * dot(f, add(end, start))
+            x = point_position(robot.w, ground.row[c], row3(points, c, at.ARM))
+            x = add(x, scale(0.5 * h, mul(frame, start)))
             note_momentum(ledger, h, x, ZERO3, f_world)
     mass = ledger[at.MASS]
     com = add(part3(ledger, at.COM), scale(0.5 * h / max(mass, 1e-300), part3(ledger, at.MOMENTUM)))
@@ -629,7 +693,7 @@ def unhindered(joints, settings, command):
 
 
 @routine
-def heun(robot, joints, state, settings):
+def heun(levels, robot, joints, state, settings):
     """Mean of the accelerations at both ends into dofs[AHEAD]; the way goes by the mean velocity, through dofs[CHANGE].
 
     v' = v + h (a(q, v) + a(q (+) h v, v + h a)) / 2; the forces are those of the first-order step.
@@ -638,8 +702,8 @@ def heun(robot, joints, state, settings):
     dofs, q = joints.dofs, joints.configurations[at.STAGE_Q]
     integrate(robot.topology, state.q, state.qd, h, q)
     free_motion_of(
-        robot.topology, robot.parameters, q, dofs[at.AHEAD], dofs[at.TAU], robot.f_ext[:0], dofs[at.ADDED],
-        robot.factor, robot.w, dofs[at.RATE],
+        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, q, dofs[at.AHEAD], dofs[at.TAU],
+        robot.f_ext[:0], dofs[at.ADDED], robot.factor, robot.w, dofs[at.RATE],
     )  # fmt: skip
     for k in range(state.qd.shape[0]):
         dofs[at.AHEAD, k] = state.qd[k] + 0.5 * h * (state.qdd[k] + dofs[at.RATE, k])
@@ -647,7 +711,7 @@ def heun(robot, joints, state, settings):
 
 
 @routine
-def advance_state(robot, joints, ground, state, settings, alone):
+def advance_state(levels, robot, joints, ground, state, settings, alone):
     """qd, qdd and q <- q (+) h (v + w) (SPEC 6.5, 9); in flight the base moves by the mean of its twists."""
     h = settings.timestep
     ahead, shift = joints.dofs[at.AHEAD], joints.dofs[at.CHANGE]
@@ -659,28 +723,27 @@ def advance_state(robot, joints, ground, state, settings, alone):
         for k in range(6):
             shift[k] = 0.5 * (state.qd[k] + ahead[k])
     if alone and settings.runge_kutta:
-        runge_kutta(robot, joints, state, h)
+        runge_kutta(levels, robot, joints, state, h)
     else:
         for k in range(state.qd.shape[0]):
             state.qd[k] = ahead[k]
         integrate(robot.topology, state.q, shift, h, state.q)
     if flight:
-        fly(robot, state, h)
+        fly(levels, robot, state, h)
 
 
 @routine
-def fly(robot, state, h):
+def fly(levels, robot, state, h):
     """Flight correction (SPEC 6.4, widened): momentum and centre of mass of a floating robot become exact.
 
     The base takes up what the first-order step left over: its twist the momentum about the centre of mass, its position
     the centre of mass. For one body that does not turn this is p <- p - h^2 g / 2.
     """
     ledger, last = state.ledger, state.last_ledger
-    place(robot.topology, robot.parameters, state.q, robot.w)
-    world_poses(robot.topology, robot.w)
-    twists(robot.topology, robot.parameters, state.qd, robot.w)
-    mass, moment = mass_moment(robot.topology, robot.parameters, robot.w)
-    linear, angular = momentum(robot.topology, robot.parameters, state.qd, robot.w)
+    mass = ledger[at.MASS]
+    moment, linear, angular, _ = books_of(
+        levels, robot.limbed, robot.topology, robot.parameters, state.q, state.qd, robot.w
+    )
     com = scale(1.0 / mass, moment)
     push = sub(part3(ledger, at.ACCOUNTED), part3(last, at.ACCOUNTED))
     turn = sub(part3(ledger, at.ACCOUNTED + 3), part3(last, at.ACCOUNTED + 3))
@@ -719,7 +782,7 @@ def configuration_rate(topology, q, v, out):
 
 
 @routine
-def runge_kutta(robot, joints, state, h):
+def runge_kutta(levels, robot, joints, state, h):
     """Classical fourth-order step with the motor efforts held; quaternions as four numbers, normalised at the end."""
     dofs, configurations = joints.dofs, joints.configurations
     q, v = configurations[at.STAGE_Q], dofs[at.STAGE]
@@ -737,8 +800,8 @@ def runge_kutta(robot, joints, state, h):
                 dofs[at.TAU, joints.number[j, at.JOINT_V]] += joints.data[j, at.APPLIED]
         configuration_rate(robot.topology, q, v, configurations[at.RATE_Q + stage])
         free_motion_of(
-            robot.topology, robot.parameters, q, v, dofs[at.TAU], robot.f_ext[:0], dofs[at.ADDED],
-            robot.factor, robot.w, dofs[at.RATE + stage],
+            levels, robot.limbed, robot.memory, robot.topology, robot.parameters, q, v, dofs[at.TAU],
+            robot.f_ext[:0], dofs[at.ADDED], robot.factor, robot.w, dofs[at.RATE + stage],
         )  # fmt: skip
     weighted_sum(state.q, configurations[at.RATE_Q :], h / 6.0)
     weighted_sum(state.qd, dofs[at.RATE :], h / 6.0)
@@ -762,37 +825,43 @@ def weighted_sum(x, rates, g):
 
 
 @routine
-def weigh(robot, ground, state, settings):
-    """Energies, momentum and centre of mass of the state into the ledger, after `observe`. Returns the energy."""
-    ledger, points = state.ledger, ground.points
-    mass, moment = mass_moment(robot.topology, robot.parameters, robot.w)
-    linear, angular = momentum(robot.topology, robot.parameters, state.qd, robot.w)
+def elastic_energy(points, scheme):
+    """Energy in the contact springs."""
+    elastic = 0.0
+    for c in range(points.shape[0]):
+        z = points[c, at.DEPTH]
+        K = points[c, at.LAW]
+        if scheme == LINEAR:
+            elastic += 0.5 * K * z * z
+        elif scheme != IMPULSE and z > 0.0:
+            d2 = points[c, at.DEFLECTION] ** 2 + points[c, at.DEFLECTION + 1] ** 2
+            elastic += math.sqrt(z) * K * (0.4 * z * z + 0.5 * d2)
+    return elastic
+
+
+@routine
+def observe(levels, robot, ground, state, settings):
+    """Poses and velocities; energies, momentum and centre of mass into the ledger. Returns the energy."""
+    ledger = state.ledger
+    moment, linear, angular, energy = books_of(
+        levels, robot.limbed, robot.topology, robot.parameters, state.q, state.qd, robot.w
+    )
+    touch(robot, ground)
     part3_to(ledger, at.MOMENTUM, linear)
     part3_to(ledger, at.MOMENTUM + 3, angular)
-    part3_to(ledger, at.COM, scale(1.0 / max(mass, 1e-300), moment))
-    ledger[at.MASS] = mass
-    elastic = 0.0
-    if settings.scheme != IMPULSE:
-        for c in range(ground.row.shape[0]):
-            z = points[c, at.DEPTH]
-            K = points[c, at.LAW]
-            if settings.scheme == LINEAR:
-                elastic += 0.5 * K * z * z
-            elif z > 0.0:
-                d2 = points[c, at.DEFLECTION] ** 2 + points[c, at.DEFLECTION + 1] ** 2
-                elastic += math.sqrt(z) * K * (0.4 * z * z + 0.5 * d2)
-    ledger[at.KINETIC] = kinetic(robot.topology, robot.parameters, state.qd, robot.w)
+    part3_to(ledger, at.COM, scale(1.0 / max(ledger[at.MASS], 1e-300), moment))
+    ledger[at.KINETIC] = energy
     ledger[at.POTENTIAL] = -dot(row3(robot.parameters, 0, rows.GRAVITY), moment)
-    ledger[at.ELASTIC] = elastic
-    return ledger[at.KINETIC] + ledger[at.POTENTIAL] + elastic
+    ledger[at.ELASTIC] = elastic_energy(ground.points, settings.scheme)
+    return energy + ledger[at.POTENTIAL] + ledger[at.ELASTIC]
 
 
 @lean
-def begin(robot, ground, state, settings):
-    """Start the books at the state as it is; bundles as in `run`."""
+def begin(levels, robot, ground, state, settings):
+    """Start the books at the state as it is; arguments as in `run`."""
     robot, ground, state, settings = at.Robot(*robot), at.Ground(*ground), at.State(*state), at.Settings(*settings)
-    observe(robot, ground, state.q, state.qd)
-    state.ledger[at.INITIAL] = weigh(robot, ground, state, settings)
+    state.ledger[at.MASS] = total_mass(robot.topology, robot.parameters)
+    state.ledger[at.INITIAL] = observe(levels, robot, ground, state, settings)
     for k in range(6):
         state.ledger[at.ACCOUNTED + k] = state.ledger[at.MOMENTUM + k]
 
@@ -864,11 +933,11 @@ def note(joints, ground, state, row):
 
 
 @lean
-def run(robot, joints, ground, state, settings, command, problem, work, steps, log):
+def run(levels, robot, joints, ground, state, settings, command, problem, work, steps, log):
     """Take `steps` steps from where `begin` or the last run ended, each noted in its row of `log` unless that is empty.
 
-    The bundles come as plain tuples: a named one costs numba 4 us to recognise. Returns FINE, or why it stopped: the
-    state is then that of the last good step.
+    levels: those of `limbs`, or (). The bundles come as plain tuples: a named one costs numba 4 us to recognise.
+    Returns FINE, or why it stopped: the state is then that of the last good step.
     """
     robot, joints, ground = at.Robot(*robot), at.Joints(*joints), at.Ground(*ground)
     state, settings, command = at.State(*state), at.Settings(*settings), at.Command(*command)
@@ -881,28 +950,27 @@ def run(robot, joints, ground, state, settings, command, problem, work, steps, l
         n = 0
         regular = True
         for _ in range(ATTEMPTS):
-            regular = regular and free_motion(robot, joints, state, settings, command, pushed)
-            count, n = gather(robot, joints, ground, state, settings, problem)
+            regular = regular and free_motion(levels, robot, joints, state, settings, command, pushed)
+            count, n = gather(levels, robot, joints, ground, state, settings, problem)
             iterations, error, missed = solve_contacts(
                 model, problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count, n,
                 settings.sweeps, settings.tolerance, problem.f, problem.work,
             )  # fmt: skip
-            react(robot, joints, settings, n, problem)
+            react(levels, robot, joints, settings, n, problem)
             if not end_efforts(joints, state, settings, command.queue):
                 break
         keep_forces(joints, ground, settings, count, n, problem)
-        complete_way(robot, joints, ground, settings, count, n, problem)
+        complete_way(levels, robot, joints, ground, settings, count, n, problem)
         if n == 0 and not pushed and unhindered(joints, settings, command.queue[arriving(state, command.queue)]):
-            heun(robot, joints, state, settings)
-        account(robot, joints, ground, state, settings, command.pushes)
-        advance_state(robot, joints, ground, state, settings, n == 0 and not pushed)
-        observe(robot, ground, state.q, state.qd)
-        energy = weigh(robot, ground, state, settings)
+            heun(levels, robot, joints, state, settings)
+        account(robot, joints, ground, state, settings, command.pushes, pushed)
+        advance_state(levels, robot, joints, ground, state, settings, n == 0 and not pushed)
+        energy = observe(levels, robot, ground, state, settings)
         state.ledger[at.DISSIPATED_CONTACT] -= state.ledger[at.ELASTIC] - state.last_ledger[at.ELASTIC]
         status = verdict(state, energy) if regular else NOT_FINITE
         if status != FINE:
             restore(joints, ground, state)
-            observe(robot, ground, state.q, state.qd)
+            observe(levels, robot, ground, state, settings)
             return status
         state.counters[at.STEPS] += 1
         state.counters[at.ITERATIONS] = iterations
