@@ -295,6 +295,8 @@ def couple(topology, L, g, count, n, carrier, z, y, A):
         for b in range(a + 1):
             i = -1 if dense else meet(topology, carrier[a], carrier[b])
             S = scale9(g, block_product(topology, i, 3 * a, 3 * b, z, y))
+            if a == b:
+                S = (S[0], S[1], S[2], S[1], S[4], S[5], S[2], S[5], S[8])
             set_block(A, 3 * a, 3 * b, S)
             set_block(A, 3 * b, 3 * a, transpose(S))
     for a in range(3 * count, n):

@@ -1,0 +1,136 @@
+"""A plant of equal limbs, stepped in SIMD lanes, moves as the same robot does with the driver for any tree."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from quadrupeds import model as quadruped
+from random_robots import random_state
+from test_limbs import limbed_model
+
+import robot_dynamics as rd
+from robot_dynamics.contact.impulse import Impulse
+from robot_dynamics.contact.spring_damper import SpringDamper
+from robot_dynamics.contact.terrain import Plane
+
+SCHEMES = {
+    "implicit": SpringDamper(),
+    "explicit": SpringDamper(stiffness=2e4, damping=2e3, scheme="explicit"),
+    "linear": SpringDamper(stiffness=2e4, damping=100.0, scheme="linear"),
+    "impulse": Impulse(),
+    "below": Impulse(activation="below"),
+}
+
+
+def both(model, *arguments):
+    """The plant and its twin for any tree."""
+    return [rd.Plant(robot, *arguments) for robot in (model, replace(model, limbs=None))]
+
+
+def same(plants, tolerance):
+    """What the two know of their state must agree."""
+    lanes, tree = plants
+    for a, b in (
+        (lanes.q, tree.q),
+        (lanes.qd, tree.qd),
+        (lanes.tau, tree.tau),
+        (lanes.contacts.force_world, tree.contacts.force_world),
+        (lanes.contacts.position, tree.contacts.position),
+        (lanes.contacts.velocity, tree.contacts.velocity),
+        (lanes.energy.total, tree.energy.total),
+        (lanes.energy.momentum_error, tree.energy.momentum_error),
+        (lanes.energy.balance_error, tree.energy.balance_error),
+    ):
+        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * max(1.0, np.abs(b).max()))
+
+
+@pytest.mark.parametrize("floating", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_contact_space_is_that_of_the_tree(seed, floating):
+    """Points on the base, on middle links, several on one limb, in any order."""
+    model = limbed_model(seed, 4, 3, floating)
+    tree = replace(model, limbs=None)
+    q, _, _, _ = random_state(model, seed)
+    rng = np.random.default_rng(seed)
+    links = ["limb_3_2", "base", "limb_0_0", "limb_0_2", "limb_2_1", "limb_3_1"]
+    points = rd.points(model, {link: rng.standard_normal((1 + i % 2, 3)) for i, link in enumerate(links)})
+    inertia, response = rd.contact_space(model, points, q)
+    expected, behind = rd.contact_space(tree, points, q)
+    np.testing.assert_allclose(inertia, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+    np.testing.assert_allclose(response, behind, rtol=0, atol=1e-11 * np.abs(behind).max())
+    np.testing.assert_array_equal(inertia, inertia.T)
+    np.testing.assert_array_equal(rd.contact_inertia_inverse(model, points, q), inertia)
+    np.testing.assert_array_equal(rd.test_force_response(model, points, q), response)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_drop_under_control_is_that_of_the_tree(scheme):
+    """Feet and trunk land askew under joint friction, near stops, with a push and PD control."""
+    model = quadruped("mini_cheetah")
+    model = replace(model, friction=np.full(12, 0.3), lower=np.full(12, -1.5), upper=np.full(12, 0.9))
+    plants = both(model, rd.PlantParams(5e-4, SCHEMES[scheme], terrain=(Plane(normal=(0.1, 0.0, 1.0)),)))
+    q, qd = rd.neutral(model), np.zeros(model.nv)
+    q[2], q[3:7] = 0.35, [0.1, 0.05, 0.0, np.sqrt(1.0 - 0.0125)]
+    q[7:] = np.tile([0.1, 0.7, -1.3], 4)
+    qd[:6] = [0.5, 1.0, 0.2, 0.8, 0.0, -1.0]
+    for plant in plants:
+        plant.reset(q, qd)
+        plant.track(q[7:], np.zeros(12), 40.0, 1.0)
+        plant.push("trunk" if "trunk" in model.link_names else model.link_names[0], [0, 2, 0, 30, 0, 0], 0.05)
+        plant.advance(0.12)
+    assert plants[0].contacts.force_world.any()
+    same(plants, 1e-7)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit", "rk4"])
+def test_flight_is_that_of_the_tree(integrator):
+    model = limbed_model(5, 4, 3, True)
+    plants = both(model, rd.PlantParams(integrator=integrator, terrain=()), rd.points(model, {"base": [[0, 0, 0]]}))
+    q, qd, _, _ = random_state(model, 1)
+    for plant in plants:
+        plant.reset(q, qd)
+        plant.advance(0.1)
+    same(plants, 1e-9)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_points_far_from_the_ground_change_nothing(scheme):
+    """However fast they are; and all points know where they are and how they move."""
+    model = quadruped("mini_cheetah")
+    trunk = model.link_names[0]
+    feet = {link: [[0.0, 0.0, -0.19]] for link in model.link_names if link.startswith("shank")}
+    assert len(feet) == 4
+    few = rd.points(model, feet)
+    many = rd.points(model, feet | {trunk: [[0.0, 0.0, 40.0], [30.0, 0.0, 40.0]]})
+    params = rd.PlantParams(5e-4, SCHEMES[scheme])
+    plants = [rd.Plant(model, params, points) for points in (few, many)]
+    q, qd = rd.neutral(model), np.zeros(model.nv)
+    q[2], q[7:] = 0.3, np.tile([0.0, 0.7, -1.4], 4)
+    qd[:3] = [0.3, 1.0, 0.2]
+    for plant in plants:
+        plant.reset(q, qd)
+        plant.advance(0.1)
+    assert plants[0].contacts.force_world.any()
+    np.testing.assert_array_equal(plants[0].q, plants[1].q)
+    np.testing.assert_array_equal(plants[0].qd, plants[1].qd)
+    contacts = plants[1].contacts
+    np.testing.assert_allclose(contacts.position, rd.point_position(model, many, plants[1].q), atol=1e-12)
+    np.testing.assert_allclose(
+        contacts.velocity, rd.point_velocity(model, many, plants[1].q, plants[1].qd), atol=1e-10
+    )
+
+
+def test_a_far_point_that_comes_in_one_step_is_caught():
+    """A point 3 cm above the ground at 40 m/s is in it within a step of 1 ms: the impulse meets it on the way."""
+    model = rd.load_urdf(
+        '<robot name="r"><link name="b"><inertial><mass value="2"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>',
+        floating_base=True,
+    )
+    plant = rd.Plant(model, rd.PlantParams(contact=Impulse()), rd.points(model, {"b": [[0, 0, 0]]}))
+    q, qd = rd.neutral(model), np.zeros(6)
+    q[2], qd[5] = 0.03, -40.0
+    plant.reset(q, qd)
+    plant.step()
+    assert plant.contacts.force_world[0, 2] > 0.0
+    assert plant.q[2] >= -1e-12
