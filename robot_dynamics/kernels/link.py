@@ -15,6 +15,7 @@ from .scalar import (
     congruence,
     cross,
     dot,
+    dyads,
     matmul,
     mul,
     quaternion_matrix,
@@ -162,6 +163,16 @@ def blocks_to_parent(E, p, M, H, N):
     Hr = matmul(matmul(E, H), transpose(E))
     Nr = congruence(E, N)
     return shift_blocks(p, Mr, Hr, Nr)
+
+
+@inline
+def revolute_blocks_to_parent(E, p, M, H, N):
+    """As `blocks_to_parent` for I^a S = 0 with S the turn about z: third columns of H and N are 0."""
+    x = (E[0], E[3], E[6])
+    y = (E[1], E[4], E[7])
+    Hr = dyads(mul(E, (H[0], H[3], H[6])), x, mul(E, (H[1], H[4], H[7])), y)
+    Nr = dyads(x, add(scale(N[0], x), scale(N[1], y)), y, add(scale(N[1], x), scale(N[3], y)))
+    return shift_blocks(p, congruence(E, M), Hr, (Nr[0], Nr[1], Nr[2], Nr[4], Nr[5], Nr[8]))
 
 
 @inline

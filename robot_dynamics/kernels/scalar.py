@@ -4,7 +4,7 @@ Vectors are (x, y, z); 3x3 matrices 9 numbers by rows; symmetric ones (xx, xy, x
 columns are the axes of a child frame in its parent, so `mul(E, x)` carries x from child to parent axes.
 """
 
-import math
+import numpy as np
 
 from .jit import inline, strict
 
@@ -20,7 +20,7 @@ def sincos(x):
 
     Reduction to |r| <= pi/4 by three parts of pi/2, then the polynomials of fdlibm.
     """
-    k = math.floor(x * 0.6366197723675814 + 0.5)
+    k = np.rint(x * 0.6366197723675814)
     r = ((x - k * 1.5707963267341256) - k * 6.077100506303966e-11) - k * 2.0222662487959506e-21
     z = r * r
     s = r + r * z * (
@@ -54,7 +54,7 @@ def sincos(x):
             )
         )
     )
-    quadrant = k - 4.0 * math.floor(k * 0.25)
+    quadrant = k - 4.0 * np.floor(k * 0.25)
     odd = (quadrant == 1.0) or (quadrant == 3.0)
     sin = c if odd else s
     cos = s if odd else c
@@ -164,6 +164,22 @@ def matmul(A, B):
         A[6] * B[0] + A[7] * B[3] + A[8] * B[6],
         A[6] * B[1] + A[7] * B[4] + A[8] * B[7],
         A[6] * B[2] + A[7] * B[5] + A[8] * B[8],
+    )
+
+
+@inline
+def dyads(a, x, b, y):
+    """A x^T + b y^T."""
+    return (
+        a[0] * x[0] + b[0] * y[0],
+        a[0] * x[1] + b[0] * y[1],
+        a[0] * x[2] + b[0] * y[2],
+        a[1] * x[0] + b[1] * y[0],
+        a[1] * x[1] + b[1] * y[1],
+        a[1] * x[2] + b[1] * y[2],
+        a[2] * x[0] + b[2] * y[0],
+        a[2] * x[1] + b[2] * y[1],
+        a[2] * x[2] + b[2] * y[2],
     )
 
 

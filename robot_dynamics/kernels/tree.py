@@ -7,6 +7,7 @@ False, and does nothing, where that does not fit the robot or is not finite.
 """
 
 from .jit import brief, inline, kernel, routine
+from .lanes import LANES, lane, stack, to_lane
 from .link import (
     accelerate,
     blocks_to_parent,
@@ -24,6 +25,7 @@ from .link import (
     prismatic_placement,
     project,
     project_force,
+    revolute_blocks_to_parent,
     revolute_column,
     revolute_motion,
     revolute_placement,
@@ -47,6 +49,7 @@ from .rows import (
     OFFSET,
     P0,
     PARENT,
+    PRISMATIC,
     R0,
     RATIO,
     REVOLUTE,
@@ -94,25 +97,39 @@ from .scalar import (
     tmul,
 )
 
+TURNS = 8 * LANES
+"""Joints whose sines are computed together; the vectors of a longer robot are cut."""
+
 # ---- joints --------------------------------------------------------------------------------------------------------
 
 
 @inline
-def placement(topology, parameters, i, q):
-    """E, p of row i in its parent at q."""
+def coordinates(topology, parameters, q, first, count, w, x):
+    """Coordinates of the joints of `count` rows from `first` into column U and `x`; 0 where there is no single one.
+
+    The store into `w`, which might overlap `q`, keeps this loop from becoming slow gathers.
+    """
+    for k in range(count):
+        i = first + k
+        single = topology[i, KIND] < FREE
+        w[i, U] = parameters[i, RATIO] * q[topology[i, IQ]] + parameters[i, OFFSET] if single else 0.0
+        to_lane(x, k, w[i, U])
+
+
+@inline
+def placement(topology, parameters, i, q, x, c, s):
+    """E, p of row i in its parent at q; x, c, s: coordinate of a one-dof joint, its cosine and sine."""
     R = row9(parameters, i, R0)
     p = row3(parameters, i, P0)
     kind = topology[i, KIND]
-    iq = topology[i, IQ]
-    if kind == FREE:
-        return free_placement(R, p, part3(q, iq), part4(q, iq + 3))
-    if kind == FIXED:
-        return R, p
-    x = parameters[i, RATIO] * q[iq] + parameters[i, OFFSET]
     if kind == REVOLUTE:
-        c, s = sincos(x)
         return revolute_placement(R, p, c, s)
-    return prismatic_placement(R, p, x)
+    if kind == PRISMATIC:
+        return prismatic_placement(R, p, x)
+    if kind == FREE:
+        iq = topology[i, IQ]
+        return free_placement(R, p, part3(q, iq), part4(q, iq + 3))
+    return R, p
 
 
 @inline
@@ -146,10 +163,23 @@ def external(parameters, f_ext, i, body):
 @routine
 def place(topology, parameters, q, w):
     """Placement of every row in its parent."""
-    for i in range(1, topology.shape[0]):
-        placed, p = placement(topology, parameters, i, q)
-        set9(w, i, E, placed)
-        set3(w, i, P, p)
+    x, c, s = stack(TURNS), stack(TURNS), stack(TURNS)
+    rows = topology.shape[0]
+    for first in range(1, rows, TURNS):
+        count = min(TURNS, rows - first)
+        lanes = (count + LANES - 1) // LANES * LANES
+        coordinates(topology, parameters, q, first, count, w, x)
+        for k in range(count, lanes):
+            to_lane(x, k, 0.0)
+        for k in range(lanes):
+            cosine, sine = sincos(lane(x, k))
+            to_lane(c, k, cosine)
+            to_lane(s, k, sine)
+        for k in range(count):
+            i = first + k
+            placed, p = placement(topology, parameters, i, q, lane(x, k), lane(c, k), lane(s, k))
+            set9(w, i, E, placed)
+            set3(w, i, P, p)
 
 
 @inline
@@ -188,6 +218,7 @@ def fits(topology, q, qd, u, f_ext):
 @routine
 def rnea_outward(topology, parameters, q, qd, qdd, g, w):
     """Outward half of RNEA in link coordinates (R1-R3): motion and net force of rows; the world accelerates at -g."""
+    place(topology, parameters, q, w)
     set3(w, 0, W, ZERO3)
     set3(w, 0, AL, ZERO3)
     set3(w, 0, A, scale(-1.0, g))
@@ -195,7 +226,8 @@ def rnea_outward(topology, parameters, q, qd, qdd, g, w):
         j = topology[i, PARENT]
         iv = topology[i, IV]
         kind = topology[i, KIND]
-        placed, p = placement(topology, parameters, i, q)
+        placed = row9(w, i, E)
+        p = row3(w, i, P)
         wj = row3(w, j, W)
         alj = row3(w, j, AL)
         ap = add(row3(w, j, A), mul(acceleration_matrix(wj, alj), p))
@@ -212,8 +244,6 @@ def rnea_outward(topology, parameters, q, qd, qdd, g, w):
         f, n = body_force(
             m, row3(parameters, i, MOMENT), row6(parameters, i, INERTIA), wi, al, acceleration_matrix(wi, al), a
         )
-        set9(w, i, E, placed)
-        set3(w, i, P, p)
         set3(w, i, W, wi)
         set3(w, i, AL, al)
         set3(w, i, A, a)
@@ -240,12 +270,14 @@ def rnea_inward(topology, parameters, qd, qdd, f_ext, w, tau):
             part3_to(tau, iv + 3, f)
         elif kind != FIXED:
             ratio = parameters[i, RATIO]
-            k = row3(parameters, i, ROTOR)
-            rate = ratio * qd[iv]
             acceleration = ratio * qdd[iv]
-            spin = parameters[i, ARMATURE] * acceleration + dot(k, row3(w, j, AL))
-            tau[iv] += ratio * (along(kind, f, n) + spin)
-            add3(w, j, T, add(scale(acceleration, k), scale(rate, cross(row3(w, j, W), k))))
+            effort = along(kind, f, n) + parameters[i, ARMATURE] * acceleration
+            k = row3(parameters, i, ROTOR)
+            if dot(k, k) > 0.0:
+                effort += dot(k, row3(w, j, AL))
+                spin = scale(ratio * qd[iv], cross(row3(w, j, W), k))
+                add3(w, j, T, add(scale(acceleration, k), spin))
+            tau[iv] += ratio * effort
         f, n = force_to_parent(row9(w, i, E), row3(w, i, P), f, n)
         add3(w, j, F, f)
         add3(w, j, T, n)
@@ -271,37 +303,64 @@ def inverse_dynamics(topology, parameters, q, qd, qdd, f_ext, w, tau):
 # ---- joint-space inertia -------------------------------------------------------------------------------------------
 
 
-@routine
-def composite(topology, parameters, w):
-    """Composite inertia m, h, I of every row's subtree (C1) in columns M, H, N; needs `place`."""
-    rows = topology.shape[0]
-    for i in range(1, rows):
+@inline
+def start_composites(topology, parameters, w):
+    """Columns M, H, N of every row: its own m, h, I."""
+    for i in range(1, topology.shape[0]):
         w[i, M] = parameters[i, MASS]
         set3(w, i, H, row3(parameters, i, MOMENT))
         set6(w, i, N, row6(parameters, i, INERTIA))
-    for i in range(rows - 1, 0, -1):
-        j = topology[i, PARENT]
-        if j > 0:
-            m = w[i, M]
-            h, inertia = composite_to_parent(row9(w, i, E), row3(w, i, P), m, row3(w, i, H), row6(w, i, N))
-            w[j, M] += m
-            add3(w, j, H, h)
-            add6(w, j, N, inertia)
+
+
+@inline
+def join_parent(topology, i, placed, p, m, h, inertia, w):
+    """Add the composite inertia of row i to its parent's (C1)."""
+    j = topology[i, PARENT]
+    if j > 0:
+        h, inertia = composite_to_parent(placed, p, m, h, inertia)
+        w[j, M] += m
+        add3(w, j, H, h)
+        add6(w, j, N, inertia)
+
+
+@routine
+def composite(topology, parameters, w):
+    """Composite inertia m, h, I of every row's subtree (C1) in columns M, H, N; needs `place`."""
+    start_composites(topology, parameters, w)
+    for i in range(topology.shape[0] - 1, 0, -1):
+        join_parent(topology, i, row9(w, i, E), row3(w, i, P), w[i, M], row3(w, i, H), row6(w, i, N), w)
+
+
+@inline
+def add_mirrored(mass_matrix, row, column, x):
+    """Add x to an entry outside H's diagonal and to its mirror image."""
+    x += mass_matrix[row, column]
+    mass_matrix[row, column] = x
+    mass_matrix[column, row] = x
 
 
 @inline
 def read_off(topology, parameters, j, f, n, row, ratio, mass_matrix):
-    """Add what joint j feels of the force of a column (C3) to H and to its mirror image; mimic joints add up."""
+    """Add what joint j feels of the force of a column (C3) to H; two mimic joints of one dof meet on its diagonal."""
     kind = topology[j, KIND]
     column = topology[j, IV]
     if kind == FREE:
         for k, x in enumerate((n[0], n[1], n[2], f[0], f[1], f[2])):
-            mass_matrix[row, column + k] += ratio * x
-            mass_matrix[column + k, row] += ratio * x
+            add_mirrored(mass_matrix, row, column + k, ratio * x)
     elif kind != FIXED:
         x = ratio * parameters[j, RATIO] * along(kind, f, n)
-        mass_matrix[row, column] += x
-        mass_matrix[column, row] += x
+        add_mirrored(mass_matrix, row, column, 2.0 * x if row == column else x)
+
+
+@inline
+def walk(topology, parameters, w, j, f, n, row, ratio, mass_matrix):
+    """Carry a force that arrives at row j to the root, and read off what each joint feels of it (C2, C3)."""
+    while j > 0:
+        read_off(topology, parameters, j, f, n, row, ratio, mass_matrix)
+        k = topology[j, PARENT]
+        if k > 0:
+            f, n = force_to_parent(row9(w, j, E), row3(w, j, P), f, n)
+        j = k
 
 
 @routine
@@ -313,63 +372,41 @@ def free_block(topology, parameters, i, w, mass_matrix):
             mass_matrix[iv + k, iv + c] = x[c]
         f = (x[3], x[4], x[5])
         n = (x[0], x[1], x[2])
-        j = i
-        while topology[j, PARENT] > 0:
-            f, n = force_to_parent(row9(w, j, E), row3(w, j, P), f, n)
-            j = topology[j, PARENT]
-            read_off(topology, parameters, j, f, n, iv + k, 1.0, mass_matrix)
+        f, n = force_to_parent(row9(w, i, E), row3(w, i, P), f, n)
+        walk(topology, parameters, w, topology[i, PARENT], f, n, iv + k, 1.0, mass_matrix)
 
 
-@routine
-def own_column(topology, parameters, i, w, mass_matrix):
-    """Force I^c S of a one-dof joint into columns F, T, and H_ii."""
-    kind = topology[i, KIND]
-    h = row3(w, i, H)
-    J = row6(w, i, N)
+@inline
+def own_force(kind, m, h, inertia):
+    """Force I^c S of a one-dof joint (C2)."""
     if kind == REVOLUTE:
-        f = (-h[1], h[0], 0.0)
-        n = (J[2], J[4], J[5])
-    else:
-        f = (0.0, 0.0, w[i, M])
-        n = (h[1], -h[0], 0.0)
-    iv = topology[i, IV]
-    ratio = parameters[i, RATIO]
-    mass_matrix[iv, iv] += ratio * ratio * (along(kind, f, n) + parameters[i, ARMATURE])
-    set3(w, i, F, f)
-    set3(w, i, T, n)
+        return (-h[1], h[0], 0.0), (inertia[2], inertia[4], inertia[5])
+    return (0.0, 0.0, m), (h[1], -h[0], 0.0)
 
 
 @routine
 def crba(topology, parameters, w, mass_matrix):
-    """H by the lambda walk (C1-C3, armature on the diagonal); needs `place`.
-
-    The columns of a whole subtree, rows i to w[i, U], go to the parent together: they do not wait for each other.
-    """
-    composite(topology, parameters, w)
+    """H by the lambda walk (C1-C3, armature on the diagonal); needs `place`."""
     mass_matrix[:, :] = 0.0
-    rows = topology.shape[0]
-    for i in range(rows):
-        w[i, U] = i + 1
-    for i in range(rows - 1, 0, -1):
-        j = topology[i, PARENT]
+    start_composites(topology, parameters, w)
+    for i in range(topology.shape[0] - 1, 0, -1):
         kind = topology[i, KIND]
-        w[j, U] = max(w[j, U], w[i, U])
+        placed = row9(w, i, E)
+        p = row3(w, i, P)
+        m = w[i, M]
+        h = row3(w, i, H)
+        inertia = row6(w, i, N)
+        join_parent(topology, i, placed, p, m, h, inertia, w)
         if kind == FREE:
             free_block(topology, parameters, i, w, mass_matrix)
         elif kind != FIXED:
-            own_column(topology, parameters, i, w, mass_matrix)
-        if j == 0:
-            continue
-        placed = row9(w, i, E)
-        p = row3(w, i, P)
-        rotor = row3(parameters, i, ROTOR)
-        for k in range(i, int(w[i, U])):
-            if topology[k, KIND] != FREE and topology[k, KIND] != FIXED:
-                f, n = force_to_parent(placed, p, row3(w, k, F), row3(w, k, T))
-                n = add(n, rotor if k == i else ZERO3)
-                set3(w, k, F, f)
-                set3(w, k, T, n)
-                read_off(topology, parameters, j, f, n, topology[k, IV], parameters[k, RATIO], mass_matrix)
+            iv = topology[i, IV]
+            ratio = parameters[i, RATIO]
+            f, n = own_force(kind, m, h, inertia)
+            mass_matrix[iv, iv] += ratio * ratio * (along(kind, f, n) + parameters[i, ARMATURE])
+            f, n = force_to_parent(placed, p, f, n)
+            n = add(n, row3(parameters, i, ROTOR))
+            walk(topology, parameters, w, topology[i, PARENT], f, n, iv, ratio, mass_matrix)
 
 
 @brief
@@ -395,10 +432,12 @@ def composites(topology, parameters, q, w):
 @routine
 def aba_outward(topology, parameters, q, qd, f_ext, w):
     """Pass 1 of ABA: placement, velocity, c_i, I^A = I, p^A = v x* I v - f^X."""
+    place(topology, parameters, q, w)
     set3(w, 0, W, ZERO3)
     for i in range(1, topology.shape[0]):
         j = topology[i, PARENT]
-        placed, p = placement(topology, parameters, i, q)
+        placed = row9(w, i, E)
+        p = row3(w, i, P)
         wj = row3(w, j, W)
         wi, cl, ca = motion(topology, parameters, i, placed, wj, cross(wj, cross(wj, p)), qd)
         h = row3(parameters, i, MOMENT)
@@ -409,8 +448,6 @@ def aba_outward(topology, parameters, q, qd, f_ext, w):
             f = sub(f, fx)
             n = sub(n, nx)
         blocks = body_blocks(parameters[i, MASS], h, inertia)
-        set9(w, i, E, placed)
-        set3(w, i, P, p)
         set3(w, i, W, wi)
         set3(w, i, CL, cl)
         set3(w, i, CA, ca)
@@ -429,66 +466,119 @@ def column(kind, M_, H_, N_):
     return prismatic_column(M_, H_, N_)
 
 
+@inline
+def free_inward(topology, i, tau, w):
+    """Row of a free joint in pass 2: all its motion is free, so I^a = 0 and its parent feels p^a = tau alone."""
+    iv = topology[i, IV]
+    M_, H_, N_ = inverse_blocks(row6(w, i, M), row9(w, i, H), row6(w, i, N))
+    set6(w, i, G, M_)
+    set9(w, i, G + 6, H_)
+    set6(w, i, G + 15, N_)
+    n = part3(tau, iv)
+    f = part3(tau, iv + 3)
+    set3(w, i, UL, sub(f, row3(w, i, F)))
+    set3(w, i, UA, sub(n, row3(w, i, T)))
+    j = topology[i, PARENT]
+    f, n = force_to_parent(row9(w, i, E), row3(w, i, P), f, n)
+    add3(w, j, F, f)
+    add3(w, j, T, n)
+
+
+@inline
+def keep_joint(w, i, ul, ua, di, u):
+    """U, D^-1 and u of row i into the workspace."""
+    w[i, DI] = di
+    w[i, U] = u
+    set3(w, i, UL, ul)
+    set3(w, i, UA, ua)
+
+
+@inline
+def add_to_parent(w, j, M_, H_, N_, f, n):
+    """Add I^a and p^a of a child to row j (A8)."""
+    add6(w, j, M, M_)
+    add9(w, j, H, H_)
+    add6(w, j, N, N_)
+    add3(w, j, F, f)
+    add3(w, j, T, n)
+
+
+@inline
+def bare(topology, parameters, i, added):
+    """Whether row i is a revolute joint without rotor and armature: then I^a S = 0."""
+    if topology[i, KIND] != REVOLUTE:
+        return False
+    rotor = row3(parameters, i, ROTOR)
+    return parameters[i, ARMATURE] + added[topology[i, IV]] == 0.0 and dot(rotor, rotor) == 0.0
+
+
+@inline
+def bare_inward(topology, i, tau, w):
+    """Row of a `bare` joint in pass 2."""
+    j = topology[i, PARENT]
+    placed = row9(w, i, E)
+    p = row3(w, i, P)
+    M_ = row6(w, i, M)
+    H_ = row9(w, i, H)
+    N_ = row6(w, i, N)
+    f = row3(w, i, F)
+    n = row3(w, i, T)
+    ul, ua, d = revolute_column(M_, H_, N_)
+    u = tau[topology[i, IV]] - n[2]
+    di = 1.0 / d if d != 0.0 else 0.0
+    keep_joint(w, i, ul, ua, di, u)
+    if j > 0:
+        M_, H_, N_ = project(M_, H_, N_, ul, ua, di)
+        f, n = project_force(M_, H_, N_, ul, ua, di, u, f, n, row3(w, i, CL), row3(w, i, CA))
+        f, n = force_to_parent(placed, p, f, n)
+        M_, H_, N_ = revolute_blocks_to_parent(placed, p, M_, H_, N_)
+        add_to_parent(w, j, M_, H_, N_, f, n)
+
+
+@inline
+def inward(topology, parameters, i, qd, tau, added, w):
+    """Row of any joint but a free one in pass 2; its rotor turns with the parent too."""
+    j = topology[i, PARENT]
+    iv = topology[i, IV]
+    kind = topology[i, KIND]
+    placed = row9(w, i, E)
+    p = row3(w, i, P)
+    M_ = row6(w, i, M)
+    H_ = row9(w, i, H)
+    N_ = row6(w, i, N)
+    f = row3(w, i, F)
+    n = row3(w, i, T)
+    cl = row3(w, i, CL)
+    ca = row3(w, i, CA)
+    ul, ua, di, u = ZERO3, ZERO3, 0.0, 0.0
+    if kind != FIXED:
+        ul, ua, d = column(kind, M_, H_, N_)
+        rotor = row3(parameters, i, ROTOR)
+        kappa = tmul(placed, rotor)
+        ua = add(ua, kappa)
+        u = tau[iv] - along(kind, f, n) + dot(kappa, ca)
+        add3(w, j, T, scale(qd[iv], cross(row3(w, j, W), rotor)))
+        d += parameters[i, ARMATURE] + added[iv]
+        di = 1.0 / d if d != 0.0 else 0.0
+    keep_joint(w, i, ul, ua, di, u)
+    if j > 0:
+        M_, H_, N_ = project(M_, H_, N_, ul, ua, di)
+        f, n = project_force(M_, H_, N_, ul, ua, di, u, f, n, cl, ca)
+        f, n = force_to_parent(placed, p, f, n)
+        M_, H_, N_ = blocks_to_parent(placed, p, M_, H_, N_)
+        add_to_parent(w, j, M_, H_, N_, f, n)
+
+
 @routine
 def aba_inward(topology, parameters, qd, tau, added, w):
-    """Pass 2 of ABA (A5-A8) from the leaves to the root; `added` (nv,) joins the armature in D.
-
-    A free joint passes on nothing but its own wrench: all its motion is free, so I^a = 0 and p^a = tau.
-    """
+    """Pass 2 of ABA (A5-A8) from the leaves to the root; `added` (nv,) joins the armature in D."""
     for i in range(topology.shape[0] - 1, 0, -1):
-        j = topology[i, PARENT]
-        iv = topology[i, IV]
-        kind = topology[i, KIND]
-        placed = row9(w, i, E)
-        p = row3(w, i, P)
-        M_ = row6(w, i, M)
-        H_ = row9(w, i, H)
-        N_ = row6(w, i, N)
-        f = row3(w, i, F)
-        n = row3(w, i, T)
-        if kind == FREE:
-            Mi, Hi, Ni = inverse_blocks(M_, H_, N_)
-            set6(w, i, G, Mi)
-            set9(w, i, G + 6, Hi)
-            set6(w, i, G + 15, Ni)
-            n_tau = part3(tau, iv)
-            f_tau = part3(tau, iv + 3)
-            set3(w, i, UL, sub(f_tau, f))
-            set3(w, i, UA, sub(n_tau, n))
-            f, n = force_to_parent(placed, p, f_tau, n_tau)
-            add3(w, j, F, f)
-            add3(w, j, T, n)
-            continue
-        cl = row3(w, i, CL)
-        ca = row3(w, i, CA)
-        di = 0.0
-        u = 0.0
-        ul = ZERO3
-        ua = ZERO3
-        if kind != FIXED:
-            ul, ua, d = column(kind, M_, H_, N_)
-            u = tau[iv] - along(kind, f, n)
-            rotor = row3(parameters, i, ROTOR)
-            kappa = tmul(placed, rotor)
-            ua = add(ua, kappa)
-            u += dot(kappa, ca)
-            add3(w, j, T, scale(qd[iv], cross(row3(w, j, W), rotor)))
-            d += parameters[i, ARMATURE] + added[iv]
-            di = 1.0 / d if d != 0.0 else 0.0
-        w[i, DI] = di
-        w[i, U] = u
-        set3(w, i, UL, ul)
-        set3(w, i, UA, ua)
-        if j > 0:
-            M_, H_, N_ = project(M_, H_, N_, ul, ua, di)
-            f, n = project_force(M_, H_, N_, ul, ua, di, u, f, n, cl, ca)
-            M_, H_, N_ = blocks_to_parent(placed, p, M_, H_, N_)
-            f, n = force_to_parent(placed, p, f, n)
-            add6(w, j, M, M_)
-            add9(w, j, H, H_)
-            add6(w, j, N, N_)
-            add3(w, j, F, f)
-            add3(w, j, T, n)
+        if topology[i, KIND] == FREE:
+            free_inward(topology, i, tau, w)
+        elif bare(topology, parameters, i, added):
+            bare_inward(topology, i, tau, w)
+        else:
+            inward(topology, parameters, i, qd, tau, added, w)
 
 
 @routine
