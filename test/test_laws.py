@@ -1,5 +1,7 @@
 """Laws of mechanics over random trees that hold every joint type at once (SPEC 10)."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from random_robots import random_model, random_robot, random_state
@@ -240,3 +242,27 @@ def test_a_rotor_is_a_body_that_mimics_its_joint(seed, floating):
     H = [rd.mass_matrix(with_rotor, rd.integrate(with_rotor, q, s * qd, h)) for s in (1, -1)]
     close(C + C.T, (H[0] - H[1]) / (2 * h), 1e-7)
     close(C @ qd, rd.bias_forces(with_rotor, q, qd) - rd.gravity_forces(with_rotor, q), 1e-11)
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 150])
+def test_angles_of_a_chain_on_parallel_axes_add_up(count):
+    """Sines are taken of many joints at a time: no joint may get another's."""
+    links = [Link(f"link_{i}", Inertial(1.0, np.zeros(3), np.eye(3))) for i in range(count + 1)]
+    axis, step = np.array([0.0, 0.0, 1.0]), np.array([0.1, 0.0, 0.0])
+    joints = [Joint(b.name, "revolute", a.name, b.name, np.eye(3), step, axis) for a, b in pairwise(links)]
+    model = build_model(Robot("chain", tuple(links), tuple(joints)))
+    q = np.random.default_rng(count).uniform(-3.0, 3.0, count)
+    R, _ = rd.body_pose(model, q)
+    close(R[1:, 1, 0], np.sin(np.cumsum(q)), 1e-13)
+    close(R[1:, 0, 0], np.cos(np.cumsum(q)), 1e-13)
+
+
+@trees
+def test_joints_with_and_without_armature_stand_together(seed, floating):
+    """Without one, I^a has no part along a hinge, and ABA takes a shorter way."""
+    robot = random_robot(seed, 16, mimic=False)
+    one_dof = [j.name for j in robot.joints if j.kind in ("revolute", "continuous", "prismatic")]
+    model = build_model(robot, floating_base=floating, armature=dict.fromkeys(one_dof[::2], 0.05))
+    q, qd, tau, f_ext = random_state(model, seed)
+    qdd = rd.forward_dynamics(model, q, qd, tau, f_ext)
+    close(rd.inverse_dynamics(model, q, qd, qdd, f_ext), tau, 1e-9)

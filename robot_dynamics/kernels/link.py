@@ -257,6 +257,17 @@ def project_force(M, H, N, ul, ua, di, u, f, n, cl, ca):
 
 
 @inline
+def revolute_project_force(M, H, N, ul, ua, di, u, f, n, cl, ca):
+    """As `project_force` for I^a S = 0 with S the turn about z: third columns of H and N and the z of ca are 0."""
+    g = di * u
+    x = (H[0], H[3], H[6])
+    y = (H[1], H[4], H[7])
+    fa = add(add(f, scale(g, ul)), add(smul(M, cl), add(scale(ca[0], x), scale(ca[1], y))))
+    turning = (dot(x, cl) + N[0] * ca[0] + N[1] * ca[1], dot(y, cl) + N[1] * ca[0] + N[3] * ca[1], 0.0)
+    return fa, add(add(n, scale(g, ua)), turning)
+
+
+@inline
 def accelerate(E, p, a, al, cl, ca):
     """A' = X a_lambda + c (first half of A3), for accelerations of origins."""
     return add(tmul(E, add(a, cross(al, p))), cl), add(tmul(E, al), ca)

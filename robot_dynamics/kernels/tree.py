@@ -29,6 +29,7 @@ from .link import (
     revolute_column,
     revolute_motion,
     revolute_placement,
+    revolute_project_force,
 )
 from .rows import (
     AL,
@@ -215,7 +216,7 @@ def fits(topology, q, qd, u, f_ext):
 # ---- inverse dynamics ----------------------------------------------------------------------------------------------
 
 
-@routine
+@inline
 def rnea_outward(topology, parameters, q, qd, qdd, g, w):
     """Outward half of RNEA in link coordinates (R1-R3): motion and net force of rows; the world accelerates at -g."""
     place(topology, parameters, q, w)
@@ -251,7 +252,7 @@ def rnea_outward(topology, parameters, q, qd, qdd, g, w):
         set3(w, i, T, n)
 
 
-@routine
+@inline
 def rnea_inward(topology, parameters, qd, qdd, f_ext, w, tau):
     """Inward half of RNEA (R4, R5), with armature and geared rotors; tau is overwritten."""
     tau[:] = 0.0
@@ -429,7 +430,7 @@ def composites(topology, parameters, q, w):
 # ---- forward dynamics ----------------------------------------------------------------------------------------------
 
 
-@routine
+@inline
 def aba_outward(topology, parameters, q, qd, f_ext, w):
     """Pass 1 of ABA: placement, velocity, c_i, I^A = I, p^A = v x* I v - f^X."""
     place(topology, parameters, q, w)
@@ -529,7 +530,9 @@ def bare_inward(topology, i, tau, w):
     keep_joint(w, i, ul, ua, di, u)
     if j > 0:
         M_, H_, N_ = project(M_, H_, N_, ul, ua, di)
-        f, n = project_force(M_, H_, N_, ul, ua, di, u, f, n, row3(w, i, CL), row3(w, i, CA))
+        cl = row3(w, i, CL)
+        ca = row3(w, i, CA)
+        f, n = revolute_project_force(M_, H_, N_, ul, ua, di, u, f, n, cl, ca)
         f, n = force_to_parent(placed, p, f, n)
         M_, H_, N_ = revolute_blocks_to_parent(placed, p, M_, H_, N_)
         add_to_parent(w, j, M_, H_, N_, f, n)
@@ -569,7 +572,7 @@ def inward(topology, parameters, i, qd, tau, added, w):
         add_to_parent(w, j, M_, H_, N_, f, n)
 
 
-@routine
+@inline
 def aba_inward(topology, parameters, qd, tau, added, w):
     """Pass 2 of ABA (A5-A8) from the leaves to the root; `added` (nv,) joins the armature in D."""
     for i in range(topology.shape[0] - 1, 0, -1):
@@ -581,7 +584,7 @@ def aba_inward(topology, parameters, qd, tau, added, w):
             inward(topology, parameters, i, qd, tau, added, w)
 
 
-@routine
+@inline
 def aba_accelerations(topology, g, w, qdd):
     """Pass 3 of ABA (A3, A6, A10): accelerations from the root to the leaves; the world accelerates at -g."""
     set3(w, 0, A, scale(-1.0, g))
