@@ -1,6 +1,5 @@
 """The hot path: one robot, its state and results in place, calls with all their arguments bound."""
 
-from functools import partial
 from types import ModuleType
 
 import numpy as np
@@ -10,6 +9,7 @@ from .description import Array
 from .dynamics import check_regular, workspace
 from .errors import ParameterError
 from .kernels import limbs, tree
+from .kernels.jit import bound
 from .kinematics import neutral
 from .model import Model
 
@@ -17,9 +17,9 @@ from .model import Model
 class Evaluator:
     """Dynamics of one robot for a caller at a high rate: write the state in place, call, read the result in place.
 
-    Nothing is allocated and nothing but finiteness is checked. All arrays are the evaluator's own and stay the same
-    objects: `evaluator.q[:] = ...`. Conventions are those of `robot_dynamics.inverse_dynamics`; not for use by two
-    threads at once.
+    The kernels are compiled when it is made; a call allocates nothing and checks nothing but finiteness. All arrays
+    are the evaluator's own and stay the same objects: `evaluator.q[:] = ...`. Conventions are those of
+    `robot_dynamics.inverse_dynamics`; not for use by two threads at once.
 
     q : (nq,) configuration, at first neutral; q[3:7] is a unit quaternion with a floating base.
     qd : (nv,) velocity.
@@ -49,9 +49,9 @@ class Evaluator:
         self.H = np.zeros((model.nv, model.nv))
         push = self.f_ext.ravel()
         driver, robot, memory = _driver(model)
-        self._rnea = partial(driver.inverse_dynamics, *robot, self.q, self.qd, self.qdd, push, *memory, self.tau)
-        self._aba = partial(driver.forward_dynamics, *robot, self.q, self.qd, self.tau, push, *memory, self.qdd)
-        self._crba = partial(driver.mass_matrix, *robot, self.q, *memory, self.H)
+        self._rnea = bound(driver.inverse_dynamics, *robot, self.q, self.qd, self.qdd, push, *memory, self.tau)
+        self._aba = bound(driver.forward_dynamics, *robot, self.q, self.qd, self.tau, push, *memory, self.qdd)
+        self._crba = bound(driver.mass_matrix, *robot, self.q, *memory, self.H)
 
     def inverse_dynamics(self) -> Array:
         """Set and return tau of q, qd, qdd, f_ext: RNEA (SPEC R1-R5). Raises ShapeError for what is not finite."""

@@ -15,12 +15,12 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import config, njit
+from numba import config, njit, typeof
 from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 
@@ -34,6 +34,9 @@ INSIDE = {
     "no_cfunc_wrapper": True,
 }
 """Of what kernels call: no array is counted, and no entry for Python is compiled."""
+
+
+WRONG_DIMENSIONS = "an array has the wrong number of dimensions"
 
 
 class Inside(CPUDispatcher):
@@ -53,7 +56,7 @@ class Brief(CPUDispatcher):
         try:
             return super()._compile_for_args(*arguments, **more)
         except NumbaError:
-            raise TypeError("an array has the wrong number of dimensions") from None
+            raise TypeError(WRONG_DIMENSIONS) from None
 
 
 def _expect_vectors(arguments: Sequence[Any]) -> None:
@@ -140,9 +143,19 @@ def brief(function: Callable[..., Any]) -> Any:
         @wraps(function)
         def checked(*arguments: Any) -> Any:
             _expect_vectors(arguments)
-            return function(*arguments)
+            try:
+                return function(*arguments)
+            except ValueError:
+                raise TypeError(WRONG_DIMENSIONS) from None
 
         return checked
     dispatcher = kernel(function, _nrt=False, nogil=False)
     dispatcher.__class__ = Brief
     return dispatcher
+
+
+def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
+    """Bind a kernel to these very objects: numba looks at their types once, here, and not at every call."""
+    if isinstance(function, CPUDispatcher):
+        function = function.compile(tuple(typeof(x) for x in arguments))
+    return partial(function, *arguments)
