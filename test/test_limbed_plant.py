@@ -15,7 +15,7 @@ from robot_dynamics.contact.terrain import Plane
 
 SCHEMES = {
     "implicit": SpringDamper(),
-    "explicit": SpringDamper(stiffness=2e4, damping=2e3, scheme="explicit"),
+    "explicit": SpringDamper(stiffness=2e4, damping=200.0, scheme="explicit"),
     "linear": SpringDamper(stiffness=2e4, damping=100.0, scheme="linear"),
     "impulse": Impulse(),
     "below": Impulse(activation="below"),
@@ -76,10 +76,10 @@ def test_a_drop_under_control_is_that_of_the_tree(scheme):
     for plant in plants:
         plant.reset(q, qd)
         plant.track(q[7:], np.zeros(12), 40.0, 1.0)
-        plant.push("trunk" if "trunk" in model.link_names else model.link_names[0], [0, 2, 0, 30, 0, 0], 0.05)
+        plant.push("base", [0, 2, 0, 30, 0, 0], 0.05)
         plant.advance(0.12)
     assert plants[0].contacts.force_world.any()
-    same(plants, 1e-7)
+    same(plants, 1e-9)
 
 
 @pytest.mark.parametrize("integrator", ["semi_implicit", "rk4"])
@@ -97,27 +97,27 @@ def test_flight_is_that_of_the_tree(integrator):
 def test_points_far_from_the_ground_change_nothing(scheme):
     """However fast they are; and all points know where they are and how they move."""
     model = quadruped("mini_cheetah")
-    trunk = model.link_names[0]
-    feet = {link: [[0.0, 0.0, -0.19]] for link in model.link_names if link.startswith("shank")}
-    assert len(feet) == 4
+    feet = {f"{leg}_knee": [[0.0, 0.0, -0.19]] for leg in ("FR", "FL", "HR", "HL")}
     few = rd.points(model, feet)
-    many = rd.points(model, feet | {trunk: [[0.0, 0.0, 40.0], [30.0, 0.0, 40.0]]})
+    many = rd.points(model, feet | {"base": [[0.0, 0.0, 40.0], [30.0, 0.0, 40.0]]})
     params = rd.PlantParams(5e-4, SCHEMES[scheme])
     plants = [rd.Plant(model, params, points) for points in (few, many)]
     q, qd = rd.neutral(model), np.zeros(model.nv)
-    q[2], q[7:] = 0.3, np.tile([0.0, 0.7, -1.4], 4)
+    q[2], q[7:] = 0.29, np.tile([0.0, 0.7, -1.4], 4)
     qd[:3] = [0.3, 1.0, 0.2]
     for plant in plants:
         plant.reset(q, qd)
-        plant.advance(0.1)
-    assert plants[0].contacts.force_world.any()
+    touched = False
+    for _ in range(100):
+        for plant in plants:
+            plant.step()
+        touched |= plants[0].contacts.force_world.any()
+    assert touched
     np.testing.assert_array_equal(plants[0].q, plants[1].q)
     np.testing.assert_array_equal(plants[0].qd, plants[1].qd)
     contacts = plants[1].contacts
     np.testing.assert_allclose(contacts.position, rd.point_position(model, many, plants[1].q), atol=1e-12)
-    np.testing.assert_allclose(
-        contacts.velocity, rd.point_velocity(model, many, plants[1].q, plants[1].qd), atol=1e-10
-    )
+    np.testing.assert_allclose(contacts.velocity, rd.point_velocity(model, many, plants[1].q, plants[1].qd), atol=1e-10)
 
 
 def test_a_far_point_that_comes_in_one_step_is_caught():

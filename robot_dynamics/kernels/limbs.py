@@ -60,7 +60,6 @@ from .rows import (
     part6_to,
     part9,
     part9_to,
-    row3,
     set3,
     set9,
     set_column3,
@@ -75,7 +74,6 @@ from .scalar import (
     add6,
     apply_blocks,
     cross,
-    dot,
     inverse_blocks,
     matmul,
     mul,
@@ -636,90 +634,64 @@ def contact_paths(levels, robot, memory, q, rows_count, count, carrier, seat, z,
         first = end
 
 
-@inline
-def cross_others(walk, columns, E_, p, ul, ua, di, t, deeper, limb, entries):
-    """Paths of the joints further out: read off what they do to joint t, then carry them to its carrier (P10)."""
-    if len(columns) == 0:
-        return ()
-    f, n = columns[0]
-    to_lane(entries, (t * DEEPEST + deeper) * LANES + limb, n[2])
-    own = propagate(E_, p, ul, ua, di, n[2], f, n)
-    return (own, *walk(walk, columns[1:], E_, p, ul, ua, di, t, deeper - 1, limb, entries))
-
-
-@inline
-def psi_limb(walk, levels, robot, limb, kept, entries):
-    """Unit efforts of the joints of the limb ahead, nearest first, as forces on its carrier (P9-P11)."""
-    if len(levels) == 0:
-        return ()
-    t = len(levels) - 1
-    k = t * KEPT * LANES + limb
-    E_ = lane9(kept, k + E * LANES)
-    p = lane3(robot, parameter(t, P0, limb))
-    ul = lane3(kept, k + UL * LANES)
-    ua = lane3(kept, k + UA * LANES)
-    di = lane(kept, k + DI * LANES)
-    others = walk(walk, levels[1:], robot, limb, kept, entries)
-    others = cross_others(cross_others, others, E_, p, ul, ua, di, t, t - 1, limb, entries)
-    return (propagate(E_, p, ul, ua, di, 1.0, ZERO3, ZERO3), *others)
-
-
 @routine
-def psi(levels, robot, memory, out):
-    """Psi (nv, nv) of H^-1 = Psi D^-1 Psi^T (P9-P11), of what `aba` left in `memory`; zeros are not written."""
-    limbs, _, iv = dimensions(levels, robot)
-    depth = len(levels)
-    entries = stack(ENTRY_SIZE)
-    columns = stack(WRENCH_SIZE)
-    for limb in range(limbs):
-        forces = psi_limb(psi_limb, levels, robot, limb, memory, entries)
-        keep(keep, forces, depth - 1, limb, columns)
-    for k in range(iv):
-        out[k, k] = 1.0
-    for limb in range(limbs):
-        for i in range(depth):
-            v = iv + limb * depth + i
-            t = depth - 1 - i
-            out[v, v] = 1.0
-            for j in range(i):
-                out[v, v - i + j] = lane(entries, ((depth - 1 - j) * DEEPEST + t) * LANES + limb)
-            for k in range(iv):
-                out[v, k] = lane(columns, (t * 6 + k) * LANES + limb)
-
-
-@routine
-def joint_path(levels, robot, memory, psi_, v, c, z, y):
+def joint_path(levels, robot, memory, v, c, z, y):
     """`propagators.joint_path` of the joint with qd[v]."""
     iv = int(robot[BASE_DOFS])
-    limb = (v - iv) // len(levels)
+    depth = len(levels)
+    limb = (v - iv) // depth
     for k in range(z.shape[0]):
-        z[k, c] = psi_[v, k]
+        z[k, c] = 0.0
         y[k, c] = 0.0
-    for j in range(len(levels)):
-        k = iv + limb * len(levels) + j
-        y[k, c] = psi_[v, k] * lane(memory, ((len(levels) - 1 - j) * KEPT + DI) * LANES + limb)
+    f, n = ZERO3, ZERO3
+    for j in range((v - iv) % depth, -1, -1):
+        t = depth - 1 - j
+        k = t * KEPT * LANES + limb
+        i = iv + limb * depth + j
+        di = lane(memory, k + DI * LANES)
+        s = 1.0 if i == v else n[2]
+        z[i, c] = s
+        y[i, c] = di * s
+        ul = lane3(memory, k + UL * LANES)
+        ua = lane3(memory, k + UA * LANES)
+        f, n = propagate(lane9(memory, k + E * LANES), lane3(robot, parameter(t, P0, limb)), ul, ua, di, s, f, n)
     if iv > 0:
         M, H, N = part6(memory, BASE), part9(memory, BASE + 6), part6(memory, BASE + 15)
-        a, al = apply_blocks(M, H, N, (psi_[v, 3], psi_[v, 4], psi_[v, 5]), (psi_[v, 0], psi_[v, 1], psi_[v, 2]))
+        a, al = apply_blocks(M, H, N, f, n)
+        set_column3(z, 0, c, n)
+        set_column3(z, 3, c, f)
         set_column3(y, 0, c, al)
         set_column3(y, 3, c, a)
 
 
+@inline
+def respond_limb(walk, levels, robot, limb, iv, kept, a, al, given, x):
+    """Accelerations of the joints ahead, whose part of D^-1 z is `given`, their carrier accelerating at a, al (P3)."""
+    if len(levels) == 0:
+        return
+    t = len(levels) - 1
+    k = t * KEPT * LANES + limb
+    own = lane(given, iv)
+    a, al = accelerate(lane9(kept, k + E * LANES), lane3(robot, parameter(t, P0, limb)), a, al, ZERO3, ZERO3)
+    ul = lane3(kept, k + UL * LANES)
+    ua = lane3(kept, k + UA * LANES)
+    qdd = own + joint_acceleration(ul, ua, lane(kept, k + DI * LANES), 0.0, a, al)
+    to_lane(x, t * LANES + limb, qdd)
+    walk(walk, levels[1:], robot, limb, iv + 1, kept, a, (al[0], al[1], al[2] + qdd), given, x)
+
+
 @routine
-def respond(levels, robot, psi_, X):
-    """`propagators.respond`: rows X (n, nv) become Psi X (P12). A joint feels its own limb and the base."""
+def respond(levels, robot, memory, X):
+    """`propagators.respond` of one row X (nv,)."""
     limbs, _, iv = dimensions(levels, robot)
-    depth = len(levels)
-    for c in range(X.shape[0]):
-        for limb in range(limbs):
-            for i in range(depth - 1, -1, -1):
-                v = iv + limb * depth + i
-                x = X[c, v]
-                if iv > 0:
-                    x += dot(row3(psi_, v, 0), row3(X, c, 0)) + dot(row3(psi_, v, 3), row3(X, c, 3))
-                for j in range(i):
-                    x += psi_[v, v - i + j] * X[c, v - i + j]
-                X[c, v] = x
+    x = stack(JOINT_SIZE)
+    a, al = ZERO3, ZERO3
+    if iv > 0:
+        a, al = part3(X, 3), part3(X, 0)
+    for limb in range(limbs):
+        first = iv + limb * len(levels)
+        respond_limb(respond_limb, levels, robot, limb, first, memory, a, al, X, x)
+    collect(levels, limbs, x, iv, X)
 
 
 # ---- poses, twists and what follows from them ----------------------------------------------------------------------

@@ -123,11 +123,10 @@ class Command(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """The coupled solve: paths z, D^-1 z (nv, n), Psi (nv, nv), where paths start, A, b, f, laws, bounds, scratch."""
+    """The coupled solve: paths z, D^-1 z (nv, n), where paths start, A, b, f, laws, bounds, scratch."""
 
     z: Floats
     y: Floats
-    psi: Floats
     carrier: Integers
     seat: Floats
     A: Floats
@@ -175,7 +174,6 @@ def problem(nv: int, joints: int, points: int) -> Problem:
     return Problem(
         z=np.zeros((nv, n)),
         y=np.zeros((nv, n)),
-        psi=np.zeros((nv, nv)),
         carrier=np.zeros(n, np.int64),
         seat=np.zeros((contacts, 12)),
         A=np.zeros((n, n)),

@@ -388,8 +388,7 @@ def contact_space(levels, limbed, topology, parameters, point_rows, point_r, q, 
             for k in range(nv):
                 response[c, k] = y[k, c]
         if len(levels) > 0:
-            psi = np.empty((nv, nv))
-            limbs.psi(levels, limbed, more, psi)
-            limbs.respond(levels, limbed, psi, response)
+            for c in range(n):
+                limbs.respond(levels, limbed, more, response[c])
         else:
             respond(topology, L, w, response, np.empty((rows, 6 * n)))

@@ -389,7 +389,7 @@ def add_row(levels, robot, joints, unit, j, stop, low, high, target, n, count, p
     s = n - 3 * count
     row, dof = joints.number[j, at.JOINT_ROW], joints.number[j, at.JOINT_V]
     if len(levels) > 0:
-        limbs.joint_path(levels, robot.limbed, robot.memory, problem.psi, dof, n, problem.z, problem.y)
+        limbs.joint_path(levels, robot.limbed, robot.memory, dof, n, problem.z, problem.y)
     else:
         joint_path(robot.topology, robot.parameters, robot.factor, robot.w, row, n, problem.z, problem.y)
     problem.carrier[count + s] = row
@@ -437,10 +437,10 @@ def response(levels, robot, dofs, g, n, problem):
         for a in range(n):
             total += problem.y[k, a] * problem.f[a]
         dofs[at.CHANGE, k] = g * total
-    change = dofs[at.CHANGE : at.CHANGE + 1]
     if len(levels) > 0:
-        limbs.respond(levels, robot.limbed, problem.psi, change)
+        limbs.respond(levels, robot.limbed, robot.memory, dofs[at.CHANGE])
     else:
+        change = dofs[at.CHANGE : at.CHANGE + 1]
         respond(robot.topology, robot.factor, robot.w, change, robot.w[:, rows.A : rows.A + 6])
 
 
@@ -452,8 +452,6 @@ def gather(levels, robot, joints, ground, state, settings, problem):
         twists(robot.topology, robot.parameters, joints.dofs[at.AHEAD], rows.NEXT, robot.w)
         count = find_contacts(robot, ground, settings, problem.picked[at.ACTIVE])
         contact_rows(levels, robot, ground, state.q, settings, count, problem)
-    if len(levels) > 0:
-        limbs.psi(levels, robot.limbed, robot.memory, problem.psi)
     n = joint_rows(levels, robot, joints, state.q, settings, count, problem)
     g = 1.0 if settings.scheme == IMPULSE else settings.timestep
     if robot.factor.shape[0] > 0:
