@@ -578,6 +578,8 @@ def root_force(force, M, H, N, o, first, root):
 def take_seats(levels, rows_count, limbs, carrier, seat, first, count, seats):
     """Seat contacts from number `first` on in the lanes of their limbs until one is taken; returns the next contact."""
     for limb in range(limbs):
+        for k in range(SEAT):
+            to_lane(seats, k * LANES + limb, 0.0)
         to_lane(seats, limb, -1.0)
     for a in range(first, count):
         limb, t = rank(levels, rows_count, carrier[a], limbs)
