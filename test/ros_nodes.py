@@ -1,6 +1,5 @@
 """Nodes as operating-system processes over DDS, and a node of our own to talk to them. Needs rclpy."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,9 +10,6 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)  # above 101 ports collide with those Linux hands out
-os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray

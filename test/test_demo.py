@@ -166,7 +166,7 @@ def test_a_robot_that_cannot_trot_is_one_sentence(text, sentence, tmp_path, caps
 def test_a_node_that_ends_is_noticed_with_its_last_words(tmp_path):
     from robot_dynamics.ros.demo import Processes
 
-    with Processes(tmp_path / "missing.urdf", {}, {"ROS_DOMAIN_ID": "99"}, tmp_path) as processes:
+    with Processes(tmp_path / "missing.urdf", {}, {}, tmp_path) as processes:
         processes.start("plant")
         processes.running["plant"].wait(120)
         with pytest.raises(RobotDynamicsError, match=r"node 'plant' ended with exit code 2: .*missing\.urdf"):

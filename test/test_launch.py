@@ -47,14 +47,12 @@ def prefix(tmp_path_factory):
 
 
 def start(prefix, name, *arguments):
-    """A launch file in a process and DDS domain of its own."""
+    """A launch file in a process of its own."""
     environment = {
         **os.environ,
         "AMENT_PREFIX_PATH": os.pathsep.join([str(prefix), *os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)]),
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
-        "ROS_DOMAIN_ID": str(1 + os.getpid() % 100),
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
     }
     command = [sys.executable, "-c", RUNNER, str(ROOT / "launch" / f"{name}.launch.py"), *arguments]
     pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL, "text": True}
