@@ -31,6 +31,18 @@ def test_a_signal_ends_every_node_with_exit_code_0_and_without_a_word(number):
         assert [node.end(number) for node in nodes] == [(0, [])] * 4
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_signals_that_go_on_until_the_end_change_nothing(number):
+    """As with an impatient user, or a terminal and a launch that both pass Ctrl-C on."""
+    node = Process("controller")
+    with running(node):
+        node.await_line("ready")
+        before = len(node.lines)
+        while node.popen.poll() is None:
+            node.popen.send_signal(number)
+        assert node.result(before) == (0, [])
+
+
 def signalled_at(line: int, monkeypatch) -> tuple[list[str], int]:
     """Who noticed a signal at the so-manieth line of the code around the spin, and how many lines that has."""
     noticed, count = [], 0

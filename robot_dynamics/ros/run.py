@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from types import FrameType
+from typing import Any
 
 import rclpy
 from rclpy.exceptions import InvalidNamespaceException
@@ -68,20 +69,26 @@ def _live(node: Component) -> None:
 def _ending_at_once() -> Iterator[None]:
     """Outside of the spin nothing needs an orderly end, and an exception would surface inside the compiler.
 
-    The shutdown takes locks that are not reentrant; the signal may have come while this thread held one of them.
+    The shutdown takes locks that are not reentrant; the signal may have come while this thread held one of them. Once
+    all is done signals are ignored: the interpreter on its way out would answer another one with a traceback.
     """
 
     def end(*_: object) -> None:
+        _handle(signal.SIG_IGN)
         _end_anyway()
         rclpy.try_shutdown()
         os._exit(0)
 
-    before = {number: signal.signal(number, end) for number in SIGNALS}
+    _handle(end)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        _handle(signal.SIG_IGN)
+
+
+def _handle(handler: Any) -> None:
+    for number in SIGNALS:
+        signal.signal(number, handler)
 
 
 @contextlib.contextmanager
@@ -102,7 +109,8 @@ def _ending_in_order(node: Component, executor: Executor) -> Iterator[None]:
     end, start = os.pipe()
     os.set_blocking(start, False)
     listener = threading.Thread(target=listen, name="signals", daemon=True)
-    wakeup = signal.set_wakeup_fd(start)  # before the handlers go and until they are back: no signal falls between
+    # before the handlers go and until they are back, so that no signal falls between
+    wakeup = signal.set_wakeup_fd(start, warn_on_full_buffer=False)
     listener.start()
     before = {number: signal.signal(number, ignore) for number in SIGNALS}
     try:
