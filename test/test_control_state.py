@@ -101,7 +101,9 @@ def test_stance_switches_with_hysteresis_and_is_assumed_when_unknown():
     assert standing(4.0, 1.4) == [False, True]
     flags.set_forces(["a"], np.full((1, 3), np.nan), 1.45)
     assert flags.at(1.45).tolist() == [False, True]
+    assert flags.at(1.399).tolist() == [False, True], "forces of the state after the one that is answered"
     assert flags.at(2.0).all()
+    assert flags.at(0.5).all()
 
 
 def test_the_reflected_inertia_is_what_a_motor_feels(model):

@@ -110,6 +110,9 @@ class StanceFlags:
         self.standing, self.receipt = normal > limit, now
 
     def at(self, now: float) -> NDArray[np.bool_]:
-        """Return which feet stand (feet,): all of them while nothing recent is known."""
-        known = self.receipt is not None and 0.0 <= now - self.receipt <= self.max_age
+        """Return which feet stand (feet,): all of them while nothing recent is known.
+
+        Forces may be newer than the state they are wanted for, where that was late.
+        """
+        known = self.receipt is not None and abs(now - self.receipt) <= self.max_age
         return self.standing if known else self.all
