@@ -8,11 +8,11 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
+from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
 from ros_nodes import BEST_EFFORT, Peer, Process, peer, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.ros import convert
 
@@ -72,51 +72,6 @@ def test_a_controller_that_comes_late_finds_the_robot_held():
         assert plant.end() == (0, [])
 
 
-def test_the_timeout_action_comes_within_the_timeout_and_a_tick():
-    period, timeout = 0.005, 0.1
-    options = (f"update_rate:={1 / period}", "timestep:=0.005", f"command_timeout:={timeout}", "timeout_action:=zero")
-    options += ("real_time_factor:=0.2",)  # so that a busy machine delivers each command in its time
-    plant = Process("plant", *(word for option in options for word in ("-p", option)))
-    with running(plant), peer() as us:
-        states = us.listen(JointState, "joint_states")
-
-        def obeyed() -> bool:
-            state = us.new("joint_states")[-1]
-            msg = JointState(name=state.name, effort=[0.5] * 12)
-            msg.header.stamp = state.header.stamp
-            us.send("joint_commands", msg)
-            obeyed.last = convert.seconds_from_stamp(msg.header.stamp)
-            return np.allclose(state.effort, 0.5)
-
-        us.until(obeyed, "the commanded effort")
-        us.until(lambda: not np.any(states[-1].effort), "the timeout")
-        times = np.array([convert.seconds_from_stamp(m.header.stamp) for m in states])
-        driven = np.array([np.any(m.effort) for m in states]) & (times > obeyed.last)
-        acted = times[driven][-1] + period  # the first state that a tick without effort led to
-        assert timeout <= acted - obeyed.last <= timeout + 2.0 * period + 1e-6
-        assert plant.end() == (0, [])
-
-
-def test_efforts_that_fall_silent_end_within_the_timeout_and_a_tick():
-    """Each message holds another effort: the first state that shows the last one tells the tick that took it."""
-    period, timeout = 0.005, 0.1
-    options = (f"update_rate:={1 / period}", "timestep:=0.005", f"command_timeout:={timeout}", "timeout_action:=zero")
-    options += ("real_time_factor:=0.2",)
-    plant = Process("plant", *(word for option in options for word in ("-p", option)))
-    with running(plant), peer() as us:
-        states, efforts = us.listen(JointState, "joint_states"), 0.5 + 0.001 * np.arange(20)
-        for effort in efforts:
-            us.new("joint_states")
-            us.send("effort_controller/commands", Float64MultiArray(data=[effort] * 12))
-        us.until(lambda: np.allclose(states[-1].effort, efforts[-1]), "the last effort")
-        us.until(lambda: not np.any(states[-1].effort), "the timeout")
-        last = [convert.seconds_from_stamp(m.header.stamp) for m in states if np.allclose(m.effort, efforts[-1])]
-        lasted = last[-1] - last[0] + period
-        assert timeout - 1e-6 <= lasted <= timeout + period + 1e-6
-        us.until(lambda: us.status("plant").get("message") == "timed out", "the diagnostic")
-        assert plant.end() == (0, [])
-
-
 def test_a_second_clock_is_named_until_it_goes_and_robots_in_namespaces_are_told_apart():
     plant = Process("plant", "-r", "__ns:=/bot")
     with running(plant), peer() as us:
@@ -139,16 +94,22 @@ class Sensors:
     def tick(self, step: float = 0.01, position: float = 0.1) -> None:
         """Go on by a step, tell the time and send a state of that time."""
         self.now += step
-        clock = Clock()
-        convert.write_stamp(clock.clock, round(1e9 * self.now))
-        self.us.send("/clock", clock)
+        self.tell()
         self.send(position)
         self.us.executor.spin_once(timeout_sec=0.01)
 
-    def send(self, position: float) -> None:
+    def tell(self) -> None:
+        """Tell the time."""
+        clock = Clock()
+        convert.write_stamp(clock.clock, round(1e9 * self.now))
+        self.us.send("/clock", clock)
+
+    def send(self, angle: float = 0.1, later: float = 0.0, **changes) -> None:
         """Send a state."""
-        msg = JointState(name=self.names, position=[position] * 12, velocity=[0.0] * 12, effort=[0.0] * 12)
-        convert.write_stamp(msg.header.stamp, round(1e9 * self.now))
+        msg = JointState(name=self.names, position=[angle] * 12, velocity=[0.0] * 12, effort=[0.0] * 12)
+        convert.write_stamp(msg.header.stamp, round(1e9 * (self.now + later)))
+        for field, value in changes.items():
+            setattr(msg, field, value)
         self.us.send("joint_states", msg, BEST_EFFORT)
 
 
@@ -179,6 +140,49 @@ def answered(us: Peer, sensors: Sensors, answers: list[JointState], **how) -> No
         return bool(answers) and begun < convert.seconds_from_stamp(answers[-1].header.stamp) <= sensors.now + 1e-6
 
     us.until(done, "an answer")
+
+
+@pytest.mark.parametrize(
+    ("cause", "later", "changes"),
+    [
+        ("", 0.0, None),
+        ("not finite", 0.0, {"position": [float("nan")] * 12}),
+        ("wrong length", 0.0, {"position": [0.1] * 11}),
+        ("unknown joint", 0.0, {"name": [f"elbow_{i}" for i in range(12)]}),
+        ("duplicate joint", 0.0, {"name": ["FR_knee"] * 12}),
+        ("stale stamp", -5.0, {}),
+        ("stamp from the future", 5.0, {}),
+    ],
+    ids=lambda value: value or "silence" if isinstance(value, str) else "",
+)
+def test_a_robot_that_says_nothing_good_gets_zeros_once_its_state_is_too_old_and_not_before(cause, later, changes):
+    with fed() as (us, sensors, answers):
+        answered(us, sensors, answers)
+        us.until(lambda: (sensors.send(), answers[-1].header.stamp == stamp(sensors.now))[-1], "the last answer")
+        last, count = sensors.now, len(answers)
+
+        def at(age: float) -> dict[str, str]:
+            """Tell the time at which the last good state is so old, and send what is none."""
+            sensors.now = last + age
+            sensors.tell()
+            if changes is not None:
+                sensors.send(later=later, **changes)
+            us.executor.spin_once(timeout_sec=0.01)
+            return us.status("feedforward")
+
+        us.until(lambda: float(at(0.099).get("state age [s]", 0.0)) == pytest.approx(0.099), "the last moment")
+        assert {m.header.stamp.nanosec for m in answers[count:]} <= {stamp(last).nanosec}
+        us.until(lambda: (at(0.101), not np.any(answers[-1].effort))[-1], "the zeros")
+        us.until(lambda: at(0.101).get("message") == "no joint_states", "the diagnostic")
+        assert not cause or f"refused joint_states: {cause}" in us.status("feedforward")
+        answered(us, sensors, answers)
+        us.until(lambda: (sensors.tick(), np.any(answers[-1].effort))[-1], "the recovery")
+
+
+def stamp(seconds: float) -> Time:
+    msg = Time()
+    convert.write_stamp(msg, round(1e9 * seconds))
+    return msg
 
 
 def test_a_clock_that_jumps_back_is_named_and_work_goes_on():
@@ -225,7 +229,7 @@ def test_a_second_publisher_of_joint_states_is_named_until_it_goes():
         def named() -> bool:
             sensors.tick()
             rival.now = sensors.now - 0.02
-            rival.send(position=-0.5)
+            rival.send(-0.5)
             return us.status("feedforward").get("message") == "2 publishers on joint_states"
 
         us.until(named, "the rival")

@@ -1,0 +1,125 @@
+"""What a bad or silent commander leads to comes within `command_timeout` and a tick, by the plant's own stamps."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from ros_nodes import Peer, Process, peer, running
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+
+from robot_dynamics.ros import convert
+
+pytestmark = pytest.mark.ros
+NAN = float("nan")
+PERIOD, TIMEOUT = 0.005, 0.1
+"""Of the plant's ticks and of `command_timeout` [s of simulated time]."""
+SLOWLY = 0.1
+"""Real-time factor at which a busy machine delivers each command in its time."""
+
+
+@pytest.fixture(scope="module")
+def us() -> Iterator[Peer]:
+    """A plant that lets go of the joints when nobody commands them, and a peer that hears its states."""
+    options = (f"update_rate:={1 / PERIOD}", f"timestep:={PERIOD}", f"command_timeout:={TIMEOUT}")
+    options += ("timeout_action:=zero", f"real_time_factor:={SLOWLY}")
+    plant = Process("plant", *(word for option in options for word in ("-p", option)))
+    with running(plant), peer() as us:
+        plant.await_line("ready")
+        states = us.listen(JointState, "joint_states")
+        us.new("joint_states")
+        yield us
+        assert all(np.isfinite([*m.position, *m.velocity, *m.effort]).all() for m in states)
+        assert plant.end() == (0, [])
+
+
+def seconds(msg: JointState) -> float:
+    return convert.seconds_from_stamp(msg.header.stamp)
+
+
+def send(us: Peer, later: float = 0.0, **changes) -> float:
+    """Answer the next state with an effort for every joint, or with what `changes` make of it; returns its stamp."""
+    state = us.new("joint_states")[-1]
+    msg = JointState(name=state.name, effort=[0.5] * 12)
+    convert.write_stamp(msg.header.stamp, round(1e9 * (seconds(state) + later)))
+    for field, value in changes.items():
+        setattr(msg, field, value)
+    us.send("joint_commands", msg)
+    return seconds(msg)
+
+
+def obeyed(us: Peer) -> float:
+    """Send good commands until they are obeyed; returns the stamp of the last one."""
+    sent = [0.0]
+
+    def driven() -> bool:
+        sent.append(send(us))
+        return np.allclose(us.heard["joint_states"][-1].effort, 0.5)
+
+    us.until(driven, "the commanded effort")
+    return sent[-1]
+
+
+def let_go(us: Peer, since: float, meanwhile: Callable[[], object]) -> float:
+    """Wait until the joints are free; returns when the first tick without effort began."""
+    states = us.heard["joint_states"]
+    us.until(lambda: (meanwhile(), not np.any(states[-1].effort))[-1], "the timeout action")
+    return max(seconds(m) for m in states if np.any(m.effort) and seconds(m) > since)
+
+
+@pytest.mark.parametrize(
+    ("cause", "later", "changes"),
+    [
+        ("", 0.0, None),
+        ("not finite", 0.0, {"effort": [NAN] * 12}),
+        ("wrong length", 0.0, {"effort": [0.5] * 11}),
+        ("unknown joint", 0.0, {"name": [f"elbow_{i}" for i in range(12)]}),
+        ("duplicate joint", 0.0, {"name": ["FR_knee"] * 12}),
+        ("stale stamp", -0.5, {}),
+        ("stamp from the future", 1.0, {}),
+    ],
+    ids=lambda value: value or "silence" if isinstance(value, str) else "",
+)
+def test_a_commander_that_sends_nothing_good_loses_the_joints_in_time_and_gets_them_back(us, cause, later, changes):
+    last = obeyed(us)
+    acted = let_go(us, last, lambda: us.new("joint_states") if changes is None else send(us, later, **changes))
+    assert TIMEOUT - 1e-6 <= acted - last <= TIMEOUT + PERIOD + 1e-6
+
+    def named() -> bool:
+        status = us.status("plant")
+        return status.get("message") == "timed out" and (not cause or f"refused targets: {cause}" in status)
+
+    us.until(named, "the diagnostic")
+    obeyed(us)
+
+
+def test_a_controller_that_is_killed_loses_the_joints_in_time_and_the_next_one_gets_them_back(us):
+    states, commands = us.heard["joint_states"], us.listen(JointState, "joint_commands", 10)
+    for _ in range(2):
+        us.until(lambda: not np.any(us.new("joint_states")[-1].effort), "the end of what was before")
+        controller = Process("controller", "-p", "use_sim_time:=true")
+        commands.clear()
+        with running(controller):
+            us.until(lambda: commands and np.any(states[-1].effort), "obedience")
+            controller.popen.kill()
+        us.until(lambda: us.status("plant").get("message") == "timed out", "the diagnostic")
+        last = seconds(commands[-1])
+        assert let_go(us, last, lambda: us.new("joint_states")) - last <= TIMEOUT + PERIOD + 1e-6
+
+
+def test_efforts_that_fall_silent_lose_the_joints_in_time(us):
+    """Each message holds another effort: the first state that shows the last one tells the tick that took it."""
+    us.call(Trigger, "plant/reset")
+    states, efforts = us.heard["joint_states"], 0.6 + 0.001 * np.arange(20)
+    for effort in efforts:
+        us.new("joint_states")
+        us.send("effort_controller/commands", Float64MultiArray(data=[effort] * 12))
+    us.until(lambda: np.allclose(states[-1].effort, efforts[-1]), "the last effort")
+    us.until(lambda: not np.any(states[-1].effort), "the timeout")
+    last = [seconds(m) for m in states if np.allclose(m.effort, efforts[-1])]
+    assert TIMEOUT - 1e-6 <= last[-1] - last[0] + PERIOD <= TIMEOUT + PERIOD + 1e-6
+    us.until(lambda: us.status("plant").get("message") == "timed out", "the diagnostic")
