@@ -20,6 +20,8 @@ LOWEST = 0.6
 """Fraction of the standing height below which the robot has fallen."""
 STEEPEST = 0.5
 """Tilt beyond which the robot has fallen [rad]."""
+LOSS = 0.01
+"""Fraction of messages that may get lost on a machine that keeps up."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,11 @@ class Measures:
                 found.append(f"{phase}, the feet carried {100 * force:.1f} % of the weight")
         return found
 
+    @property
+    def overtaxed(self) -> bool:
+        """Whether the machine was too slow, or too busy with other things, for the loop at this speed."""
+        return self.lost > LOSS * (self.received + self.lost)
+
     def rows(self) -> list[tuple[str, str]]:
         """The table for people."""
         lost = "not counted" if self.lost < 0 else f"{self.lost} of {self.received + self.lost}"
@@ -152,7 +159,7 @@ def measure(r: Recording) -> Measures:
     total = r.foot_force.sum(axis=1) / r.weight
     slips = [slip(r, *stance) for stance in r.stances()] or [np.nan]
     moving = _within(r.joint_time, settled, r.end)
-    simulated = r.joint_time[-1] - r.joint_time[0]
+    real_time_factor = (r.joint_time[-1] - r.joint_time[0]) / r.wall_time
     return Measures(
         standing_height=_mean(r.base[standing, 2]),
         lowest=float(r.base[watched, 2].min(initial=np.inf)),
@@ -163,8 +170,8 @@ def measure(r: Recording) -> Measures:
         largest_slip=float(np.max(slips)),
         torque_rms=_rms(r.effort[moving]),
         feedforward_difference=_rms(r.effort[moving] - feedforward_at(r, r.joint_time[moving])),
-        real_time_factor=simulated / r.wall_time,
-        loop_rate=len(r.command_age) / r.wall_time,
+        real_time_factor=real_time_factor,
+        loop_rate=len(r.command_age) * real_time_factor / (r.joint_time[-1] - r.begin),
         age_p50=_percentile(r.command_age, 50),
         age_p99=_percentile(r.command_age, 99),
         received=sum(r.received.values()),

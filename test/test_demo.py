@@ -71,6 +71,10 @@ def test_a_standing_robot_is_fine():
     assert (measures.received, measures.lost) == (950, 5)
 
 
+def test_the_loop_rate_leaves_out_the_time_before_the_first_command():
+    assert measure(standing(begin=4.99)).loop_rate == pytest.approx(1001 / 10.0, rel=0.01)
+
+
 def test_slip_is_the_way_a_loaded_foot_slides():
     run = standing()
     velocity, force = run.contact_velocity.copy(), run.contact_force.copy()
@@ -112,6 +116,15 @@ def test_a_bad_run_says_why(change, sentence):
 def test_messages_that_ros_does_not_number_are_not_counted():
     measures = measure(standing(lost={"joint_states": -1, "odom": 0}))
     assert ("messages lost", "not counted") in measures.rows()
+
+
+@pytest.mark.parametrize(("lost", "slower"), [(5, False), (-1, False), (500, True)])
+@pytest.mark.parametrize("change", [lambda run: run, fallen], ids=["passed", "failed"])
+def test_a_machine_that_did_not_keep_up_is_told_of(change, lost, slower):
+    from robot_dynamics.cli.demo import verdict
+
+    said = verdict(measure(change(standing(lost={"joint_states": lost}))))
+    assert ("--real-time-factor" in said) == slower
 
 
 @needs_pictures
