@@ -82,6 +82,11 @@ class FeedforwardNode(Component):
         self.service(SetBool, "~/estop", self.on_estop)
         self.timer(0.1 * self.values.state_timeout, self.on_watch)
 
+    def stop(self) -> None:
+        """Leave zeros behind, for effort controllers hold what they got last; ramp up again when reactivated."""
+        self.send(np.zeros(len(self.order)), self.nanoseconds())
+        self.feeder.enable(self.feeder.limiter.enabled)
+
     def on_state(self, data: bytes) -> None:
         """Answer a joint state with efforts; base and contacts are those known by now."""
         began, msg = perf_counter(), self.readers[JointState].read(data)
