@@ -23,6 +23,15 @@ def test_links_lead_somewhere(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_row_of_a_table_has_its_columns(page):
+    """A bar inside a cell has to be escaped."""
+    tables = re.findall(r"(?:^\|.*\n)+", page.read_text(), re.MULTILINE)
+    for table in tables:
+        columns = [len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()]
+        assert len(set(columns)) == 1, table.splitlines()[columns.index(max(columns))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_exist(page):
     text = page.read_text()
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))

@@ -232,7 +232,9 @@ class MonitorParameters(RobotParameters):
         fixed=True,
     )
     condition_limit: float = parameter(1e6, "Condition number of the mass matrix that warns.", low=1)
-    consistency_limit: float = parameter(1e-6, "Largest |tau - RNEA(ABA(tau))| that is fine.", "N m", low=0)
+    consistency_limit: float = parameter(
+        1e-6, "Largest difference between tau and RNEA(ABA(tau)) that is fine.", "N m", low=0
+    )
     closed_form: bool = parameter(
         True, "Check the mass matrix of limbs of at most 4 joints against their closed form, once a second.", fixed=True
     )
@@ -385,14 +387,19 @@ def config_text(name: str) -> str:
     return "\n".join([*lines, *(f"      {joint}: {inertia}" for joint, inertia in MINI_CHEETAH.items())]) + "\n"
 
 
+INTRODUCTION = """# Parameters
+
+Set them in a parameter file (`params_file:=my.yaml` of every launch file; `config/` holds one to copy for each
+node), with `-p name:=value` behind `ros2 run robot_dynamics <node> --ros-args`, or, those with a star, with
+`ros2 param set` while the node runs. What is misspelt or out of range is refused with the reason.
+`ros2 run robot_dynamics <node> --help` says the same as this page, which is written by
+`python -m robot_dynamics.ros.parameters config docs`."""
+
+
 def page_text() -> str:
     """Return the text of docs/parameters.md: what all nodes share once, then a table for each."""
     common = {f.name for f in fields(RobotParameters)}
-    lines = ["# Parameters", "", "`ros2 run robot_dynamics <node> --help` says the same; written by"]
-    lines += [
-        "`python -m robot_dynamics.ros.parameters config docs`. Those with a star may change while the node runs;"
-    ]
-    lines += ["a value that cannot be is refused with the reason."]
+    lines = [INTRODUCTION]
     lines += _table("Of every node", (RobotParameters.__doc__ or "").strip(), fields(RobotParameters))
     for name, kind in NODES.items():
         lines += _table(f"`{name}`", (kind.__doc__ or "").strip(), [f for f in fields(kind) if f.name not in common])
