@@ -101,7 +101,8 @@ def test_the_robot_stands_under_the_gains_of_the_example(description, hardware, 
     robot = tmp_path / "mini_cheetah.urdf"
     robot.write_text(description)
     rate = ("-p", "update_rate:=500.0", "-p", "timestep:=0.002", "-p", "real_time_factor:=0.25")
-    plant = Process("plant", *rate, "-p", "efforts_alone:=false", urdf=robot)
+    waiting = ("-p", "lockstep:=true", "-p", "lockstep_timeout:=0.2")  # or a busy machine would delay the loop
+    plant = Process("plant", *rate, *waiting, "-p", "efforts_alone:=false", urdf=robot)
     carrier = Process(
         "feedforward", "-p", "use_sim_time:=true", "-p", "dry_run:=false", "-p", "state_timeout:=0.5", urdf=robot
     )
