@@ -93,6 +93,7 @@ def test_missing_robot_is_one_sentence(name, prefix):
         ("contact_model:=soft", "spring_damper"),
         ("clearance:=high", "launch argument 'clearance' must be a number, got 'high'"),
         ("description_package:=nowhere", "package 'nowhere' not found"),
+        ("params_file:=/nowhere/a.yaml", "launch argument 'params_file': there is no file '/nowhere/a.yaml'"),
     ],
 )
 def test_bad_argument_is_one_sentence(argument, sentence, prefix):

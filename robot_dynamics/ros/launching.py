@@ -164,7 +164,7 @@ def node(
 
     `loop` says whether plant, controller and feedforward run together. The launch ends when the node does.
     """
-    files = [*map(str, parameter_files(name, urdf_path(context), loop)), given(context, "params_file")]
+    files = [*parameter_files(name, urdf_path(context), loop), *own_parameters(context)]
     joints = {"joints": listed(context, "joints")}
     values = {key: value for key, value in {**robot(context), **joints, **overrides}.items() if value is not None}
     return Node(
@@ -172,12 +172,26 @@ def node(
         executable=name,
         name=name,
         namespace=given(context, "namespace"),
-        parameters=[*(file for file in files if file), values],
+        parameters=[*map(str, files), values],
         ros_arguments=["--log-level", given(context, "log_level")],
         output="screen",
         on_exit=Shutdown(reason=f"{name} has ended"),
         remappings=[*own_clock(context), *remappings],
     )
+
+
+def own_parameters(context: LaunchContext) -> list[Path]:
+    """Parameter file of the user, if one is given: launch itself starts the nodes with their defaults if it is missing.
+
+    Raises
+    ------
+    RobotDynamicsError
+        There is no such file.
+    """
+    file = given(context, "params_file")
+    if file and not Path(file).expanduser().is_file():
+        raise RobotDynamicsError(f"launch argument 'params_file': there is no file '{file}'")
+    return [Path(file).expanduser()] if file else []
 
 
 def listed(context: LaunchContext, name: str) -> list[str] | None:
