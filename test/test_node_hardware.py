@@ -93,9 +93,8 @@ def test_an_end_in_order_leaves_zeros_behind_and_a_new_start_ramps_up(hardware, 
         us.call(ChangeState, "feedforward/change_state", transition=Transition(id=transition))
         us.until(lambda: not np.any(commands[-1].data), "the zeros")
     commands.clear()
-    us.until(driven, "an effort")
-    full = np.abs(us.heard["feedforward/torque/total"][-1].effort).max()
-    assert np.abs(commands[0].data).max() < full
+    us.until(lambda: driven() and us.heard["feedforward/torque/total"], "an effort and the wanted one")
+    assert np.abs(commands[0].data).max() < np.abs(us.heard["feedforward/torque/total"][-1].effort).max()
 
 
 def test_a_payload_changes_the_torque_at_run_time_and_a_bad_one_does_not(hardware):

@@ -1,5 +1,6 @@
 """How every node starts, says what is wrong, and ends."""
 
+import contextlib
 import signal
 import subprocess
 import sys
@@ -40,6 +41,8 @@ def test_signals_that_go_on_until_the_end_change_nothing(number):
         before = len(node.lines)
         while node.popen.poll() is None:
             node.popen.send_signal(number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                node.popen.wait(0.02)
         assert node.result(before) == (0, [])
 
 
