@@ -41,7 +41,7 @@ def hardware() -> Iterator[tuple[Peer, Process]]:
     node = Process("feedforward", *(word for option in options for word in ("-p", option)))
     with running(node), peer() as us:
         node.await_line("ready")
-        us.listen(Float64MultiArray, "effort_controller/commands")
+        us.listen(Float64MultiArray, "effort_controller/commands", 1000)  # reliable, as effort controllers listen
         us.listen(JointState, "feedforward/torque/total")
         yield us, node
         assert node.popen.returncode == 0 or node.end() == (0, [])

@@ -7,6 +7,7 @@ from time import perf_counter
 import numpy as np
 from geometry_msgs.msg import InertiaStamped
 from nav_msgs.msg import Odometry
+from rclpy.duration import Duration
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
@@ -26,6 +27,9 @@ from . import convert, wire
 from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, STALE, WARN, Component
 from .parameters import FeedforwardParameters
 from .run import run
+
+LAST_WORDS = Duration(seconds=0.1)
+"""How long the zeros of a node that ends may take to arrive; destroyed with their publisher they would be lost."""
 
 
 class FeedforwardNode(Component):
@@ -85,6 +89,8 @@ class FeedforwardNode(Component):
     def stop(self) -> None:
         """Leave zeros behind, for effort controllers hold what they got last; ramp up again when reactivated."""
         self.send(np.zeros(len(self.order)), self.nanoseconds())
+        for publisher in filter(None, (self.efforts, self.commands)):
+            publisher.wait_for_all_acked(LAST_WORDS)
         self.feeder.enable(self.feeder.limiter.enabled)
 
     def on_state(self, data: bytes) -> None:
