@@ -15,7 +15,7 @@ from ros_nodes import Peer, peer
 from rosgraph_msgs.msg import Clock
 
 from robot_dynamics.ros import convert, wire
-from robot_dynamics.ros.component import SENSOR, Component
+from robot_dynamics.ros.component import SENSOR, STREAM, Component
 from robot_dynamics.ros.parameters import ControllerParameters
 
 pytestmark = pytest.mark.ros
@@ -99,6 +99,19 @@ def test_only_the_newest_message_of_a_topic_is_taken_and_only_once(us, node, dep
     assert len(heard) <= next(numbers) // 10
     us.publishers["ticks"].publish(BROKEN)
     us.until(lambda: (us.send("ticks", clock(0)), update(), heard[-1] == 0)[-1], "the message after what was none")
+
+
+def test_what_waits_is_handed_over_whole_and_in_order_and_wakes_nobody(us, node):
+    heard: list[int] = []
+    take = node.waiting(Clock, "ticks", lambda data: heard.append(wire.nanoseconds_from_clock(data)), STREAM)
+    assert "ticks" not in {subscription.topic for subscription in node.subscriptions}
+    us.until(lambda: (us.send("ticks", clock(1)), take(), heard)[-1], "the first message")
+    for number in range(2, STREAM.depth):
+        us.send("ticks", clock(number))
+    us.publishers["ticks"].publish(BROKEN)
+    us.send("ticks", clock(STREAM.depth))
+    us.until(lambda: (take(), heard[-1:] == [STREAM.depth])[-1], "the last message")
+    assert [number for number in heard if number > 1] == list(range(2, STREAM.depth + 1))
 
 
 def test_who_listens_is_known_once_it_was_looked_at(us, node):

@@ -16,7 +16,7 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.subscription import Subscription
 from rclpy.task import Future
@@ -34,6 +34,8 @@ from .parameters import RobotParameters, checked, range_text
 RELIABLE = QoSProfile(depth=10)
 LATEST = QoSProfile(depth=1)
 SENSOR = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+STREAM = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 OWN_OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 OK, WARN, ERROR, STALE = 0, 1, 2, 3
@@ -122,6 +124,23 @@ class Component(LifecycleNode):
         """
         return self._on_demand(self.subscription(kind, topic, callback, qos, raw=True))
 
+    def waiting(self, kind: type, topic: str, callback: Callable[[bytes], None], qos: QoSProfile) -> Callable[[], None]:
+        """Subscribe to what is needed in whole now and then: calling the result gives the callback what has come.
+
+        Nothing wakes up when a message comes.
+        """
+        made = self.subscription(kind, topic, callback, qos, raw=True)
+        take, heard, most = made.handle.take_message, made.callback, max(made.qos_profile.depth, 1)
+
+        def update() -> None:
+            for _ in range(most):  # and no more: a source as fast as this loop must not hold it
+                if (taken := take(kind, True)) is None:
+                    return
+                heard(taken[0])
+
+        self._taken[made] = update
+        return update
+
     def service(self, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> Any:
         """Create a service."""
         return self._own(self.create_service(kind, name, callback), self.destroy_service)
@@ -203,12 +222,13 @@ class Component(LifecycleNode):
         return guarded
 
     def _on_demand(self, made: Subscription) -> Callable[[], None]:
-        take, kind, raw, callback = made.handle.take_message, made.msg_type, made.raw, made.callback
+        take, kind, callback, qos = made.handle.take_message, made.msg_type, made.callback, made.qos_profile
+        alone = qos.depth == 1 and qos.history == HistoryPolicy.KEEP_LAST
 
         def update() -> None:
-            newest = None
-            while (taken := take(kind, raw)) is not None:
-                newest = taken
+            newest = taken = take(kind, True)
+            while taken is not None and not alone:
+                newest, taken = taken, take(kind, True)
             if newest is not None:
                 callback(newest[0])
 

@@ -24,7 +24,7 @@ from ..control.state import MeasuredState, StanceFlags
 from ..errors import RobotDynamicsError
 from ..model import Model
 from . import convert, wire
-from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, STALE, WARN, Component
+from .component import ERROR, LATEST, NEWEST, OK, RELIABLE, SENSOR, STALE, WARN, Component
 from .parameters import FeedforwardParameters
 from .run import run
 
@@ -73,12 +73,12 @@ class FeedforwardNode(Component):
         self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
         self.beside: list[Callable[[], None]] = []
         if self.model.floating_base:
-            self.beside.append(self.latest(Odometry, "odom", self.on_base, SENSOR))
+            self.beside.append(self.latest(Odometry, "odom", self.on_base, NEWEST))
         if self.observer is not None:
             self.observer.reset()
             self.contacts = self.publisher(MultiDOFJointState, "contacts", RELIABLE)
         elif self.feeder.stance.feet:
-            self.beside.append(self.latest(MultiDOFJointState, "contacts", self.on_contacts, SENSOR))
+            self.beside.append(self.latest(MultiDOFJointState, "contacts", self.on_contacts, NEWEST))
         self.subscription(JointState, "~/reference", self.on_reference, RELIABLE)
         self.subscription(JointTrajectory, "~/joint_trajectory", self.on_trajectory, RELIABLE)
         self.subscription(InertiaStamped, "~/payload", self.on_payload, RELIABLE)

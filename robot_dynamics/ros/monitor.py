@@ -15,7 +15,7 @@ from ..control.simulation import gains
 from ..control.state import MeasuredState
 from ..dynamics import center_of_mass
 from . import convert, wire
-from .component import ERROR, LATEST, OK, SENSOR, STALE, WARN, Component
+from .component import ERROR, LATEST, NEWEST, OK, SENSOR, STALE, WARN, Component
 from .parameters import MonitorParameters
 from .run import run
 
@@ -64,8 +64,8 @@ class MonitorNode(Component):
         self.residuals = self.publisher(JointState, "~/residual", LATEST)
         self.energies = self.publisher(Float64MultiArray, "~/energy", LATEST)
         self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
-        self.update_base = self.latest(Odometry, "odom", self.on_base, SENSOR)
-        self.update_contacts = self.latest(MultiDOFJointState, "contacts", self.on_contacts, SENSOR)
+        self.update_base = self.latest(Odometry, "odom", self.on_base, NEWEST)
+        self.update_contacts = self.latest(MultiDOFJointState, "contacts", self.on_contacts, NEWEST)
         self.subscription(JointState, "joint_commands", self.on_command, SENSOR, raw=True)
         self.timer(1.0 / self.values.rate, self.on_tick)
 

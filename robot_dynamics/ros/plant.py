@@ -29,7 +29,7 @@ from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
 from ..plant import Plant, PlantParams, SensorNoise
 from . import convert, simulation_services, wire
-from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, WARN, Component, InvalidHandle, RCLError
+from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, STREAM, WARN, Component, InvalidHandle, RCLError
 from .markers import Scene
 from .parameters import PlantParameters
 from .run import run
@@ -126,8 +126,10 @@ class PlantNode(Component):
         self.contact_wrenches = {
             link: self.publisher(WrenchStamped, f"contacts/{link}/wrench", SENSOR) for link in self.wrenches
         }
-        self.posted(Float64MultiArray, "effort_controller/commands", self.on_effort, RELIABLE, raw=True)
-        self.posted(JointState, "joint_commands", self.on_target, RELIABLE, raw=True)
+        self.commands = [
+            self.command(Float64MultiArray, "effort_controller/commands", self.on_effort),
+            self.command(JointState, "joint_commands", self.on_target),
+        ]
         self.posted(WrenchStamped, "~/push", self.on_push, RELIABLE)
         self.posted(PoseStamped, "~/set_pose", self.on_pose, RELIABLE)
         self.posted(PoseWithCovarianceStamped, "initialpose", self.on_initial_pose, RELIABLE)
@@ -166,6 +168,13 @@ class PlantNode(Component):
             self.arrived.set()
 
         self.subscription(kind, topic, post, qos, raw)
+
+    def command(self, kind: type, topic: str, handler: Callable[[bytes], None]) -> Callable[[], None]:
+        """Subscribe to commands; the result hands over what has come. Lockstep waits for them and may lose none."""
+        if not self.values.lockstep:
+            return self.waiting(kind, topic, handler, STREAM)
+        self.posted(kind, topic, handler, RELIABLE, raw=True)
+        return lambda: None
 
     # The simulation's thread.
 
@@ -208,6 +217,8 @@ class PlantNode(Component):
 
     def read_inbox(self) -> None:
         """Handle what was asked for and posted since the last tick."""
+        for take in self.commands:
+            take()
         while self.wishes:
             self.wishes.popleft()()
         while self.inbox:
