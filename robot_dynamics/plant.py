@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import checked
+from .checks import checked, shaped
 from .contact.checks import check_choice, check_range
 from .contact.impulse import Impulse
 from .contact.points import contact_points
@@ -25,6 +25,7 @@ ONE_DOF = ("revolute", "continuous", "prismatic")
 WORST_QUATERNION = 1e-3
 """Largest error of the norm of a quaternion that `reset` takes and normalises."""
 NO_LOG = np.empty((0, 0))
+COMMANDED = ("q_des", "qd_des", "kp", "kd", "tau_ff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,12 +281,16 @@ class Plant:
             A negative gain.
         """
         n = self._n
-        given = [checked("q_des", q_des, (n,)), checked("qd_des", qd_des, (n,))]
-        for name, gain in (("kp", kp), ("kd", kd)):
-            given.append(checked(name, np.full(n, gain) if np.ndim(gain) == 0 else gain, (n,)))
-            check_range(name, given[-1] if n else 0.0, 0.0)
-        given.append(np.zeros(n) if tau_ff is None else checked("tau_ff", tau_ff, (n,)))
-        self._command.now[:] = given
+        given = np.zeros((5, n))
+        for i, x in enumerate((q_des, qd_des, kp, kd, given[4] if tau_ff is None else tau_ff)):
+            single = i in (2, 3) and np.ndim(x) == 0
+            given[i] = shaped(COMMANDED[i], x, (1,) if single else (n,))
+        if not math.isfinite(np.vdot(given, given)) or given[2:4].min(initial=0.0) < 0.0:
+            for name, row in zip(COMMANDED, given, strict=True):
+                checked(name, row, (n,))
+            check_range("kp", given[2], 0.0)
+            check_range("kd", given[3], 0.0)
+        self._command.now[0] = given
 
     def push(self, link: str, wrench_world: ArrayLike, duration: float, ramp: float = 0.0) -> None:
         """Push `link` from now on with [moment, force] (6,), world axes, at its origin [N m, N].
