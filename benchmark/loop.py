@@ -126,7 +126,7 @@ def loop() -> dict[str, float]:
             "on time": 1.0 - late / ticks,
             "real-time factor": float(after["real-time factor"]),
             "states lost": int(end["ticks"]) - int(answers["states"]),
-            "commands lost": int(answers["states"]) - int(end["commands"]),
+            "commands lost": int(answers["efforts sent"]) - int(end["commands"]),
             "command age p50 [s]": float(after["command age p50 [s]"]),
             "command age p99 [s]": float(after["command age p99 [s]"]),
             "plant CPU": used[0],
