@@ -10,6 +10,8 @@ from ..errors import ParameterError
 
 def check_range(name: str, value: Any, low: float, high: float = np.inf, *, open_low: bool = False) -> None:
     """Raise ParameterError unless every number of `value` is finite and in [low, high] (`open_low`: above low)."""
+    if isinstance(value, float) and low < value <= high and value < np.inf:  # one number, at every step of a plant
+        return
     try:
         x = np.asarray(value, dtype=float)
     except (TypeError, ValueError):

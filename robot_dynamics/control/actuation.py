@@ -1,7 +1,7 @@
 """What the joints of the plant are told in each tick: hold, follow, or what a silent commander leads to."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,8 +12,7 @@ from .guard import InputGuard
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Drive:
+class Drive(NamedTuple):
     """tau = kp (q - position) + kd (qd - velocity) + effort, with kp and kd per joint; each array is (n,)."""
 
     position: Array
@@ -86,13 +85,7 @@ class Actuation:
         where = self.targets.accept_named(names, (position, velocity, effort), stamp, now)
         if where is None:
             return False
-        new = Drive(
-            self._held.copy(),
-            np.zeros_like(self.kp),
-            np.zeros_like(self.kp),
-            np.zeros_like(self.kp),
-            np.zeros_like(self.kp),
-        )
+        new = Drive(self._held.copy(), *np.zeros((4, len(self.joints))))
         if len(position):
             new.position[where], new.kp[where], new.kd[where] = position, self.kp[where], self.kd[where]
         if len(velocity):
@@ -166,8 +159,7 @@ class Actuation:
         return Drive(self._held, self._zero, self._zero, self._zero, self._zero)
 
     def _clamped(self, target: Drive, effort: Array) -> Drive:
-        effort = np.clip(effort, -self.limit, self.limit)
-        return Drive(target.position, target.velocity, target.kp, target.kd, effort)
+        return target._replace(effort=effort.clip(-self.limit, self.limit))
 
 
 def spread(values: ArrayLike, n: int, name: str) -> Array:

@@ -26,6 +26,7 @@ class Feeder:
         self.trajectory: Trajectory | None = None
         self.begun = 0.0
         self.reference = StreamedReference(len(model.joint_names), 0.1)
+        self._qdd = np.zeros(model.nv)
         self._last: float | None = None
 
     def enable(self, on: bool) -> None:
@@ -46,9 +47,9 @@ class Feeder:
 
     def wanted(self, now: float) -> Solution:
         """Answer which forces the motion needs, before any limit."""
-        qdd = np.zeros(self.model.nv)
-        qdd[self.model.v_index] = self.acceleration(now)
-        return self.feedforward.solve(self.state.q, self.state.qd, qdd, self.stance.at(now))
+        if self.feedforward.accelerating:
+            self._qdd[self.model.v_index] = self.acceleration(now)
+        return self.feedforward.solve(self.state.q, self.state.qd, self._qdd, self.stance.at(now))
 
     def efforts(self, now: float) -> Array:
         """Answer which joint efforts (n,) may go out now; `solution` then holds the forces they come from."""

@@ -53,6 +53,7 @@ class Feedforward:
         """Use `mode`; stance needs the feet and the friction coefficient assumed of the ground."""
         self.mode, self.feet = mode, feet
         self.distribution = None if feet is None else FootForces(len(feet), friction)
+        self.accelerating = mode in ("inverse_dynamics", "stance")
         self._zero, self._no_forces = np.zeros(model.nv), np.zeros((0, 3))
         self.carry(model)
 
@@ -75,7 +76,8 @@ class Feedforward:
 
     def torque(self, solution: Solution) -> Array:
         """Return the joint efforts (n,) of a solution, joints in the order of `model.joint_names`."""
-        return (solution.moving - solution.contact)[self.model.v_index]
+        joints = self.model.v_index
+        return solution.moving[joints] if self._feet is None else (solution.moving - solution.contact)[joints]
 
     def parts(self, solution: Solution) -> Parts:
         """Answer what the efforts of `torque` consist of."""
@@ -88,9 +90,8 @@ class Feedforward:
 
     def _moving(self, q: Array, qd: Array, qdd: Array) -> Array:
         """H qdd + C qd + G (nv,), as far as the mode goes."""
-        accelerating = self.mode in ("inverse_dynamics", "stance")
         rates = self._zero if self.mode == "gravity" else qd
-        return inverse_dynamics(self.model, q, rates, qdd if accelerating else self._zero)
+        return inverse_dynamics(self.model, q, rates, qdd if self.accelerating else self._zero)
 
     def _contact(self, q: Array, moving: Array, stance: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Sum of J^T f (nv,) and forces (feet, 3) that give the base what it needs for the motion."""

@@ -107,8 +107,8 @@ class InputGuard:
 
     def _order(self, names: Sequence[str]) -> Indices | None:
         key = tuple(names)
-        if key in self._maps:
-            return self._maps[key]
+        if (where := self._maps.get(key)) is not None:
+            return where
         unknown = [name for name in key if name not in self._index]
         if unknown:
             self.refuse(UNKNOWN, f"'{unknown[0]}' is not a joint; valid names: {', '.join(self.joints)}")
@@ -117,10 +117,10 @@ class InputGuard:
         elif not key:
             self.refuse(LENGTH, "no joint names given")
         else:
-            where = np.array([self._index[name] for name in key], dtype=np.intp)
+            found = np.array([self._index[name] for name in key], dtype=np.intp)
             if len(self._maps) < 16:
-                self._maps[key] = where
-            return where
+                self._maps[key] = found
+            return found
         return None
 
     def _lengths(self, columns: Sequence[Array], length: int, empty: bool = True) -> bool:
@@ -167,8 +167,8 @@ class InputGuard:
 
 
 def finite(*arrays: Array) -> bool:
-    """Tell whether all values are finite; one product settles it unless they are enormous."""
-    total = sum([np.vdot(x, x) for x in arrays])
+    """Tell whether all values are finite; their sum, of plain numbers, settles it unless they are enormous."""
+    total = sum([sum(x.ravel().tolist()) for x in arrays])
     return math.isfinite(total) or all(bool(np.isfinite(x).all()) for x in arrays)
 
 

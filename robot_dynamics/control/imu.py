@@ -1,5 +1,7 @@
 """What an inertial measurement unit on the base reads (REP-145)."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,8 @@ from ..plant import Measurement
 from ..spatial import quaternion_from_rotation, quaternion_product
 
 Array = NDArray[np.float64]
+Vector = Sequence[float]
+ZERO = (0.0, 0.0, 0.0)
 
 
 class ImuMount:
@@ -20,9 +24,10 @@ class ImuMount:
         index = model.link_index(link) if link else 0
         if model.link_bodies[index] != model.link_bodies[0]:
             raise ParameterError(f"imu_link '{link}' must be fixed to the root link '{model.link_names[0]}'")
-        self.model, self.R = model, model.link_R[index]
+        self.model, self.R = model, model.link_R[index].ravel().tolist()
         self.place = model.link_p[index].tolist()
-        self.quaternion = quaternion_from_rotation(self.R)
+        self.quaternion = quaternion_from_rotation(model.link_R[index])
+        self.gravity = model.gravity.tolist()
 
     def measure(
         self, q: Array, qd: Array, qdd: Array, reading: Measurement | None = None
@@ -32,16 +37,18 @@ class ImuMount:
         Specific force = acceleration - gravity: +9.81 on z when level at rest, 0 in free fall. A noisy `reading` of the
         same instant stands for what the root link does; its own motion moves the mount.
         """
-        if not self.model.floating_base:
-            omega, force = np.zeros(3), -self.model.gravity
-            if reading is not None:
-                omega, force = reading.angular_velocity, reading.linear_acceleration
-            return self.quaternion, self.R.T @ omega, self.R.T @ force
-        w, v, turning, rate = (x.tolist() for x in (qd[:3], qd[3:6], qdd[:3], qdd[3:6]))
-        lever = add(cross(turning, self.place), cross(w, cross(w, self.place)))
-        if reading is None:
-            weight = tmul(quaternion_matrix(*q[3:7].tolist()), self.model.gravity.tolist())
-            root = sub(add(rate, cross(w, v)), weight)
+        if self.model.floating_base:
+            attitude = quaternion_product(q[3:7], self.quaternion)
+            w, root, lever = self._moving(q, qd, qdd)
         else:
+            attitude, w, root, lever = self.quaternion, ZERO, sub(ZERO, self.gravity), ZERO
+        if reading is not None:
             w, root = reading.angular_velocity.tolist(), reading.linear_acceleration.tolist()
-        return quaternion_product(q[3:7], self.quaternion), w @ self.R, add(root, lever) @ self.R
+        return attitude, np.array(tmul(self.R, w)), np.array(tmul(self.R, add(root, lever)))
+
+    def _moving(self, q: Array, qd: Array, qdd: Array) -> tuple[Vector, Vector, Vector]:
+        """Angular velocity and specific force of the root link, and what the mount has more of it, base axes."""
+        w, v, turning, rate = (x.tolist() for x in (qd[:3], qd[3:6], qdd[:3], qdd[3:6]))
+        weight = tmul(quaternion_matrix(*q[3:7].tolist()), self.gravity)
+        lever = add(cross(turning, self.place), cross(w, cross(w, self.place)))
+        return w, sub(add(rate, cross(w, v)), weight), lever

@@ -23,6 +23,7 @@ from .convert import Array
 
 ORDERS = {b"\x00\x00": ">", b"\x00\x01": "<"}
 """Byte order of the representations that are plain CDR."""
+STAMPS = {representation: struct.Struct(order + "iI") for representation, order in ORDERS.items()}
 STAMP, FRAME = 4, 12
 """Where the stamp begins, and what follows it."""
 
@@ -66,13 +67,15 @@ class Layout:
                 count, end = self._count(data, at)
                 self.counts.append((end - 4, count))
                 at = self._block(end, count, width)
-            self.size = self._block(at, 1, form.floats) if form.floats else at
+            self.size = self._block(at, form.floats, 1) if form.floats else at
         except (KeyError, struct.error, UnicodeDecodeError) as problem:
             raise ShapeError(f"expected a {kind.__name__} in plain CDR: {problem!r}") from None
         if self.size > len(data):
             raise ShapeError(f"expected a {kind.__name__} of {self.size} bytes, got {len(data)}")
         self.fixed = [(at, bytes(data[at : at + 4])) for at, _ in self.counts]
-        self.stamp, self.float = struct.Struct(self.order + "iI"), np.dtype(self.order + "f8")
+        self.stamp, self.float = STAMPS[self.representation], np.dtype(self.order + "f8")
+        self.start = min((at for at, count, _ in self.blocks if count), default=self.size)
+        self.parts = [(self._part(at, count * width), (count, width)) for at, count, width in self.blocks]
         self.wide = any(width > 1 for _, _, width in self.blocks)
 
     def _count(self, data: bytes | bytearray, at: int) -> tuple[int, int]:
@@ -95,6 +98,11 @@ class Layout:
         self.blocks.append((start, count, width))
         return start + 8 * count * width if count else at
 
+    def _part(self, at: int, floats: int) -> slice:
+        """Return where floats stand among those from `start` on, with which they share multiples of their size."""
+        first = (at - self.start) // 8 if floats else 0
+        return slice(first, first + floats)
+
     def fits(self, data: bytes) -> bool:
         """Tell whether a message differs in stamp and floats only."""
         if len(data) < self.size or data[:2] != self.representation or not data.startswith(self.same, FRAME):
@@ -106,8 +114,10 @@ class Layout:
 
     def views(self, data: bytes | bytearray) -> list[Array]:
         """Return every block as a view: (count,) of single numbers, else (count, width)."""
-        flat = [np.frombuffer(data, self.float, n * width, at) for at, n, width in self.blocks]
-        return [x.reshape(n, width) for x, (_, n, width) in zip(flat, self.blocks, strict=True)] if self.wide else flat
+        floats = np.frombuffer(data, self.float, (self.size - self.start) // 8, self.start)
+        if self.wide:
+            return [floats[part].reshape(shape) for part, shape in self.parts]
+        return [floats[part] for part, _ in self.parts]
 
 
 class Message(NamedTuple):
@@ -242,7 +252,7 @@ class OdometryWriter(Writer):
 
     def write(self, q: Array, qd: Array) -> None:
         """Put the base part of q (7+) and qd (6+) = [omega, v] into the message."""
-        floats = self.blocks[0][0]
+        floats = self.blocks[0]
         floats[:7], floats[43:46], floats[46:49] = q[:7], qd[3:6], qd[:3]
 
 
@@ -257,7 +267,7 @@ class ImuWriter(Writer):
 
     def write(self, quaternion: Array, omega: Array, specific_force: Array) -> None:
         """Put attitude (4,), angular velocity and specific force (3,), IMU axes, into the message."""
-        floats = self.blocks[0][0]
+        floats = self.blocks[0]
         floats[:4], floats[13:16], floats[25:28] = quaternion, omega, specific_force
 
 
@@ -269,7 +279,7 @@ class ForceWriter(Writer):
         msg = WrenchStamped()
         msg.header.frame_id = frame
         super().__init__(msg)
-        self.force = self.blocks[0][0, :3]
+        self.force = self.blocks[0][:3]
 
 
 class ContactWriter(Writer):
@@ -288,7 +298,7 @@ class ContactWriter(Writer):
 def nanoseconds_from_clock(data: bytes) -> int:
     """Return the time [ns] of a Clock; raises ShapeError if it is something else."""
     try:
-        seconds, nanoseconds = struct.unpack_from(ORDERS[data[:2]] + "iI", data, STAMP)
+        seconds, nanoseconds = STAMPS[data[:2]].unpack_from(data, STAMP)
     except (KeyError, struct.error) as problem:
         raise ShapeError(f"expected a Clock in plain CDR: {problem!r}") from None
     return int(seconds * 1_000_000_000 + nanoseconds)
@@ -296,7 +306,7 @@ def nanoseconds_from_clock(data: bytes) -> int:
 
 def base_from_odometry(msg: Message) -> tuple[list[float], list[float]]:
     """Return the base part of q (7,) = [x y z, qx qy qz qw] and qd (6,) = [omega, v], base axes (the child frame)."""
-    floats = msg.blocks[0][0, :49].tolist()
+    floats = msg.blocks[0][:49].tolist()
     return floats[:7], floats[46:49] + floats[43:46]
 
 
