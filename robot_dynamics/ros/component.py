@@ -35,7 +35,7 @@ RELIABLE = QoSProfile(depth=10)
 LATEST = QoSProfile(depth=1)
 SENSOR = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-STREAM = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+STREAM = QoSProfile(depth=100)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 OWN_OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 OK, WARN, ERROR, STALE = 0, 1, 2, 3
