@@ -19,23 +19,34 @@ from .control.guard import EffortLimiter
 from .kernels import efforts, jit
 from .share import share_folder
 
+LOADER, LIMBS, TREES = KINDS = ("loader", "limbs", "trees")
+"""What compiles by itself: what reads a robot, then all that works with one, made of equal limbs or not.
 
-def warm_up_once(report: Callable[[str], None]) -> None:
-    """Warm up if this installation has not done so yet, telling `report` what is compiled.
+Machine code does not depend on the robot, but for the depth of equal limbs: here it is three joints.
+"""
+
+
+def kind_of(model: rd.Model) -> str:
+    """Which of KINDS serves `model`."""
+    return TREES if model.limbs is None else LIMBS
+
+
+def warm_up_once(report: Callable[[str], None], kind: str) -> None:
+    """Warm up one of KINDS if this installation has not done so yet, telling `report` what is compiled.
 
     Of several processes one compiles and the others wait: numba's files must not be written by two at once (numba
     issue 4807).
     """
     if jit.CACHE_FOLDER is None or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         return
-    done = jit.CACHE_FOLDER / f"warm-{_installation()}"
+    done = jit.CACHE_FOLDER / f"warm-{kind}-{_installation()}"
     if done.exists():
         return
     with open(jit.CACHE_FOLDER / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         os.set_inheritable(lock.fileno(), True)  # the second process holds it too, should this one be stopped
         if not done.exists():
-            for what in warm_up():
+            for what in warm_up(kind):
                 report(what)
             done.touch()
 
@@ -46,22 +57,20 @@ def _installation() -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def warm_up() -> Iterator[str]:
-    """Call whatever compiles, on the Mini Cheetah; yields what comes next.
-
-    Machine code does not depend on the robot, but for the depth of equal limbs: those of three joints are served here,
-    and all trees.
-    """
+def warm_up(kind: str) -> Iterator[str]:
+    """Call whatever compiles for one of KINDS, on the Mini Cheetah; yields what comes next."""
     yield "loader"
-    model = mini_cheetah()
-    yield "plant, beside the others"
-    code = "from robot_dynamics.warm_up import step_plant; step_plant()"
+    model = mini_cheetah(kind)
+    if kind == LOADER:
+        return
+    yield f"plant of {kind}, beside the others"
+    code = f"from robot_dynamics.warm_up import step_plant; step_plant('{kind}')"
     plant = subprocess.Popen([sys.executable, "-c", code], close_fds=False)
     yield from _dynamics(model)
     yield from _points_and_efforts(model)
     yield "rest of the plant"
     plant.wait()
-    step_plant()
+    step_plant(kind)
 
 
 def _dynamics(model: rd.Model) -> Iterator[str]:
@@ -72,20 +81,14 @@ def _dynamics(model: rd.Model) -> Iterator[str]:
     rd.inverse_dynamics_world(model, q, zero, zero)
     rd.bias_forces(model, q, zero)
     rd.gravity_forces(model, q)
-    tree = replace(model, limbs=None)
-    rd.inverse_dynamics(tree, q, zero, zero)
     yield "forward dynamics"
     rd.forward_dynamics(model, q, zero, zero)
-    rd.forward_dynamics(tree, q, zero, zero)
     yield "mass matrix"
     rd.mass_matrix(model, q)
-    rd.mass_matrix(tree, q)
     rd.coriolis_matrix(model, q, zero)
     yield "batches"
     rd.inverse_dynamics_batch(model, [q], [zero], [zero])
     rd.forward_dynamics_batch(model, [q], [zero], [zero])
-    rd.inverse_dynamics_batch(tree, [q], [zero], [zero])
-    rd.forward_dynamics_batch(tree, [q], [zero], [zero])
     yield "energies and momentum"
     rd.kinetic_energy(model, q, zero)
     rd.potential_energy(model, q)
@@ -105,10 +108,9 @@ def _points_and_efforts(model: rd.Model) -> Iterator[str]:
     rd.point_jacobian(model, feet, q)
     rd.point_bias(model, feet, q, zero)
     yield "contact inertia"
-    for driver in (model, replace(model, limbs=None)):
-        rd.contact_space(driver, feet, q)
-        rd.contact_inertia_inverse(driver, feet, q)
-        rd.test_force_response(driver, feet, q)
+    rd.contact_space(model, feet, q)
+    rd.contact_inertia_inverse(model, feet, q)
+    rd.test_force_response(model, feet, q)
     yield "efforts"
     efforts.least_forces(np.zeros((1, 3, 6)), np.zeros(6), np.ones(1, dtype=bool), 1.0, 1.0, np.zeros((1, 3)))
     limiter = EffortLimiter(1.0)
@@ -119,15 +121,14 @@ def _points_and_efforts(model: rd.Model) -> Iterator[str]:
         cross_check(model, limb, q, rd.mass_matrix(model, q))
 
 
-def mini_cheetah() -> rd.Model:
+def mini_cheetah(kind: str) -> rd.Model:
     """Return the robot that everything is called on."""
-    return rd.load_urdf(share_folder() / "urdf" / "mini_cheetah.urdf", floating_base=True)
+    model = rd.load_urdf(share_folder() / "urdf" / "mini_cheetah.urdf", floating_base=True)
+    return replace(model, limbs=None) if kind == TREES else model
 
 
-def step_plant() -> None:
+def step_plant(kind: str) -> None:
     """Call the plant's kernels, which take as long to compile as all others."""
-    model = mini_cheetah()
-    for driver in (model, replace(model, limbs=None)):
-        plant = rd.Plant(driver)
-        plant.step()
+    plant = rd.Plant(mini_cheetah(kind))
+    plant.step()
     _ = plant.contacts

@@ -16,7 +16,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
-from robot_dynamics.warm_up import warm_up_once
+from robot_dynamics.warm_up import KINDS, warm_up_once
 
 URDF = Path(__file__).parent.parent / "urdf" / "mini_cheetah.urdf"
 PATIENCE = 60.0
@@ -27,7 +27,8 @@ BEST_EFFORT = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 @cache
 def compile_kernels() -> None:
     """Compile all that nodes compile at their first start, which may take longer than a test is patient."""
-    warm_up_once(lambda what: None)
+    for kind in KINDS:
+        warm_up_once(lambda what: None, kind)
 
 
 class Process:

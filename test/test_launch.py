@@ -17,7 +17,7 @@ from launch.actions import DeclareLaunchArgument
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 from robot_dynamics.ros import launching
-from robot_dynamics.warm_up import warm_up_once
+from robot_dynamics.warm_up import KINDS, warm_up_once
 
 ROOT = Path(__file__).resolve().parents[1]
 RUNNER = """
@@ -118,7 +118,8 @@ def test_broken_xacro_is_one_sentence(prefix, tmp_path):
     ],
 )
 def test_nodes_become_ready_and_end_on_ctrl_c(name, arguments, prefix):
-    warm_up_once(print)
+    for kind in KINDS:
+        warm_up_once(print, kind)
     process = start(prefix, name, *arguments)
     lines = []
     try:

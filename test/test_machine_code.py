@@ -52,21 +52,22 @@ def test_a_kernel_answers_the_same_wherever_its_code_is_kept(tmp_path, monkeypat
 def test_warming_up_is_done_once(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
     monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
-    monkeypatch.setattr(warm_up, "warm_up", lambda: iter(("first", "second")))
+    monkeypatch.setattr(warm_up, "warm_up", lambda kind: iter((f"{kind} first", "second")))
     told: list[str] = []
-    warm_up.warm_up_once(told.append)
-    warm_up.warm_up_once(told.append)
-    assert told == ["first", "second"]
+    for kind in (warm_up.LIMBS, warm_up.LIMBS, warm_up.TREES):
+        warm_up.warm_up_once(told.append, kind)
+    assert told == ["limbs first", "second", "trees first", "second"]
 
 
 @pytest.mark.parametrize(("variable", "folder"), [("1", True), ("0", False)], ids=["un-jitted", "nowhere to keep"])
 def test_warming_up_in_vain_is_left_out(tmp_path, monkeypatch, variable, folder):
     monkeypatch.setenv("NUMBA_DISABLE_JIT", variable)
     monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path if folder else None)
-    monkeypatch.setattr(warm_up, "warm_up", lambda: pytest.fail("it began"))
-    warm_up.warm_up_once(print)
+    monkeypatch.setattr(warm_up, "warm_up", lambda kind: pytest.fail("it began"))
+    warm_up.warm_up_once(print, warm_up.LIMBS)
 
 
 @pytest.mark.skipif(not config.DISABLE_JIT, reason="compiles for minutes; test_launch does it")
-def test_warming_up_calls_what_it_says():
-    assert list(warm_up.warm_up())[-1] == "rest of the plant"
+@pytest.mark.parametrize("kind", [warm_up.LIMBS, warm_up.TREES])
+def test_warming_up_calls_what_it_says(kind):
+    assert list(warm_up.warm_up(kind))[-1] == "rest of the plant"

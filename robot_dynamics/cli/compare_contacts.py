@@ -18,7 +18,7 @@ from ..control.simulation import home_pose
 from ..description import Array
 from ..plant import Plant, PlantParams
 from ..share import share_folder
-from ..warm_up import warm_up_once
+from ..warm_up import kind_of, warm_up_once
 from .robots import load_robot
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         task = bar.add_task("reading the robot", total=1.0)
         model = load_robot(args.urdf or share_folder() / "urdf" / "mini_cheetah.urdf")
         legs = find_legs(model, args.feet)
-        warm_up_once(lambda what: bar.update(task, description=f"compiling (first time only): {what}"))
+        warm_up_once(lambda what: bar.update(task, description=f"compiling (first time only): {what}"), kind_of(model))
         logs = compare(
             legs,
             [PlantParams(timestep=args.timestep, contact=contact) for contact in contacts],

@@ -58,13 +58,14 @@ def record(urdf: Path, duration: float, real_time_factor: float) -> Recording:
     from .. import load_urdf
     from ..control.limbs import find_legs
     from ..ros.demo import run_loop
-    from ..warm_up import warm_up_once
+    from ..warm_up import kind_of, warm_up_once
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the nodes end with us
     with Progress(transient=True) as bar:
         task = bar.add_task("reading the robot", total=1.0)
-        legs = find_legs(load_urdf(urdf, floating_base=True))
-        warm_up_once(lambda what: bar.update(task, description=f"compiling (first time only): {what}"))
+        model = load_urdf(urdf, floating_base=True)
+        legs = find_legs(model)
+        warm_up_once(lambda what: bar.update(task, description=f"compiling (first time only): {what}"), kind_of(model))
 
         def progress(what: str, done: float) -> None:
             bar.update(task, description=what, completed=done)

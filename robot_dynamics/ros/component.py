@@ -28,6 +28,7 @@ from ..control.throttle import Throttle
 from ..errors import ParameterError, RobotDynamicsError, ShapeError
 from ..model import Model
 from ..urdf import load_urdf
+from ..warm_up import kind_of, warm_up_once
 from . import convert, wire
 from .parameters import RobotParameters, checked, range_text
 
@@ -319,12 +320,17 @@ class Component(LifecycleNode):
             warnings.simplefilter("always")
             self.model = load_urdf(source, floating_base=values.floating_base, armature=dict(values.armature))
             self.order = self._joint_order()
+            self.warm_up(kind_of(self.model))
             self.build()
         self._built, self._refused, self._ignored = source, "", 0
         joints = ", ".join(f"{i} {name}" for i, name in enumerate(self.order))
         self.get_logger().info(f"{self.model.name}: {len(self.order)} joints: {joints}")
         for sentence in (*self.model.report.nonphysical, *(str(w.message) for w in caught)):
             self.get_logger().warning(sentence)
+
+    def warm_up(self, kind: str) -> None:
+        """Compile what is missing before any robot waits for it."""
+        warm_up_once(lambda what: self.get_logger().info(f"compiling {what} (first start only)"), kind)
 
     def _joint_order(self) -> tuple[str, ...]:
         """Joints of messages without names; a permutation of all moving joints."""

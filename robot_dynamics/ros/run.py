@@ -16,7 +16,7 @@ from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from ..errors import RobotDynamicsError
-from ..warm_up import warm_up_once
+from ..warm_up import LOADER
 from .component import Component, RCLError
 from .parameters import help_text
 
@@ -58,7 +58,7 @@ def run(component: type[Component], name: str, argv: Sequence[str] | None = None
 
 def _live(node: Component) -> None:
     """Begin whenever a description is there, spin in between, stop before the context goes down."""
-    warm_up_once(lambda what: node.get_logger().info(f"compiling {what} (first start only)"))
+    node.warm_up(LOADER)
     executor = FastExecutor()
     executor.add_node(node)
     try:
