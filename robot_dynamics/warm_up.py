@@ -59,10 +59,11 @@ def _installation() -> str:
 
 def warm_up(kind: str) -> Iterator[str]:
     """Call whatever compiles for one of KINDS, on the Mini Cheetah; yields what comes next."""
-    yield "loader"
-    model = mini_cheetah(kind)
     if kind == LOADER:
+        yield "loader"
+        mini_cheetah(LIMBS)
         return
+    model = mini_cheetah(kind)
     yield f"plant of {kind}, beside the others"
     code = f"from robot_dynamics.warm_up import step_plant; step_plant('{kind}')"
     plant = subprocess.Popen([sys.executable, "-c", code], close_fds=False)

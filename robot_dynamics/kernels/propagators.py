@@ -4,7 +4,7 @@ With the innovations factorisation H^-1 = Psi D^-1 Psi^T (Psi: P9-P11), unit for
 z = Psi^T J^T (nv, n) by the force propagators (P5), so that J H^-1 J^T = z^T D^-1 z (P6-P8) and H^-1 J^T = Psi D^-1 z
 (P12).
 Robots with mimic joints have no such recursion: there z = J^T, D = H and Psi = 1. `L` is H's factor for them and empty
-for all others; every routine below decides by it, so callers need not.
+for all others; by it the routines below decide, but for `solve_columns`, which callers put before `couple`.
 """
 
 import numpy as np
