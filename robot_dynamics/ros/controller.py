@@ -14,7 +14,10 @@ from .run import run
 
 
 class ControllerNode(Component):
-    """Answers every joint state (at most at `rate`) with joint targets stamped like it."""
+    """Answers every joint state (at most at `rate`) with joint targets stamped like it.
+
+    The gait is a function of the time since it began: after a silence of the state its targets would be far ahead.
+    """
 
     kind = ControllerParameters
 
@@ -41,7 +44,7 @@ class ControllerNode(Component):
         self.gait.trot, self.guard.max_age = self.values.trot, self.values.state_timeout
 
     def on_state(self, data: bytes) -> None:
-        """Answer a state with targets and efforts for its time."""
+        """Answer a state with targets and efforts for its time; after a silence rise from where the joints are now."""
         msg = self.reader.read(data)
         stamp, (q, _, _) = msg.stamp, wire.columns_from_joint_state(msg)
         where = self.guard.accept_named(msg.names, (q,), stamp, self.now() or stamp)
@@ -49,7 +52,7 @@ class ControllerNode(Component):
             return self.warn(f"joint_states {self.guard.problem}")
         if 0.0 < stamp - self.last < 0.999 / self.values.rate:
             return None
-        if self.gait.phase == "waiting" or stamp < self.last:
+        if self.gait.phase == "waiting" or not 0.0 <= stamp - self.last <= self.values.state_timeout:
             self.gait.start(self.positions(q, where), stamp)
         self.last = stamp
         command, m = self.gait.command(stamp), self.message

@@ -22,6 +22,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
 from ..control.limbs import Legs
@@ -36,10 +37,13 @@ Progress = Callable[[str, float], None]
 AWAITED: Mapping[str, str] = {
     "plant": "joint_states",
     "feedforward": "feedforward/torque/total",
-    "monitor": "",
+    "monitor": "monitor/energy",
     "controller": "joint_commands",
 }
-"""Nodes in the order they start, and what each publishes before the next one starts."""
+"""Nodes in the order they start, and what each publishes before the next one starts.
+
+The controller comes last: a node that starts takes a core for a second, and the robot's commands would wait for it.
+"""
 
 TOPICS: Mapping[str, type] = {
     "joint_states": JointState,
@@ -47,6 +51,7 @@ TOPICS: Mapping[str, type] = {
     "contacts": MultiDOFJointState,
     "joint_commands": JointState,
     "feedforward/torque/total": JointState,
+    "monitor/energy": Float64MultiArray,
 }
 QUEUE = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)
 
@@ -213,8 +218,7 @@ def start(processes: Processes, recorder: Recorder, progress: Progress) -> float
     for name, topic in AWAITED.items():
         progress(f"starting {name}", 0.0)
         processes.start(name)
-        if topic:
-            await_message(processes, recorder, name, topic)
+        await_message(processes, recorder, name, topic)
     return recorder.read("joint_commands")[0].stamp
 
 
