@@ -10,7 +10,9 @@ from .errors import ShapeError
 
 
 def shaped(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """Return `value` as a C-order float64 array of `shape`; -1 in `shape` stands for any length.
+    """Return `value` as a C-order float64 array of `shape` that may be written; -1 stands for any length.
+
+    For read-only and for unaligned arrays kernels would be compiled anew: of these it is a copy.
 
     Raises
     ------
@@ -23,7 +25,7 @@ def shaped(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
         raise ShapeError(f"{name} must be an array of numbers: {error}") from None
     if array.shape != shape and not _fits(array.shape, shape):
         raise ShapeError(f"{name} must have shape {_text(shape)}, got {_text(array.shape)}")
-    return array
+    return array if array.flags.behaved else array.copy()
 
 
 def checked(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
