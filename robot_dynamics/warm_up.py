@@ -19,8 +19,8 @@ from .control.guard import EffortLimiter
 from .kernels import efforts, jit
 from .share import share_folder
 
-LOADER, LIMBS, TREES = KINDS = ("loader", "limbs", "trees")
-"""What compiles by itself: what reads a robot, then all that works with one, made of equal limbs or not.
+LOADER, LIMBS, TREES, LIBRARY = KINDS = ("loader", "limbs", "trees", "library")
+"""What compiles by itself: what reads a robot; all that nodes do with one, made of equal limbs or not; the rest.
 
 Machine code does not depend on the robot, but for the depth of equal limbs: here it is three joints.
 """
@@ -63,6 +63,10 @@ def warm_up(kind: str) -> Iterator[str]:
         yield "loader"
         mini_cheetah(LIMBS)
         return
+    if kind == LIBRARY:
+        for robot in (LIMBS, TREES):
+            yield from _library(mini_cheetah(robot), robot)
+        return
     model = mini_cheetah(kind)
     yield f"plant of {kind}, beside the others"
     code = f"from robot_dynamics.warm_up import step_plant; step_plant('{kind}')"
@@ -79,7 +83,6 @@ def _dynamics(model: rd.Model) -> Iterator[str]:
     q, zero = rd.neutral(model), np.zeros(model.nv)
     yield "inverse dynamics"
     rd.inverse_dynamics(model, q, zero, zero)
-    rd.inverse_dynamics_world(model, q, zero, zero)
     rd.bias_forces(model, q, zero)
     rd.gravity_forces(model, q)
     yield "forward dynamics"
@@ -87,9 +90,6 @@ def _dynamics(model: rd.Model) -> Iterator[str]:
     yield "mass matrix"
     rd.mass_matrix(model, q)
     rd.coriolis_matrix(model, q, zero)
-    yield "batches"
-    rd.inverse_dynamics_batch(model, [q], [zero], [zero])
-    rd.forward_dynamics_batch(model, [q], [zero], [zero])
     yield "energies and momentum"
     rd.kinetic_energy(model, q, zero)
     rd.potential_energy(model, q)
@@ -101,17 +101,10 @@ def _points_and_efforts(model: rd.Model) -> Iterator[str]:
     """Call kinematics and what works with it."""
     q, zero, feet = rd.neutral(model), np.zeros(model.nv), rd.contact_points(model)
     yield "kinematics"
-    rd.integrate(model, q, zero, 0.0)
-    rd.difference(model, q, q)
     rd.body_pose(model, q)
     rd.point_position(model, feet, q)
     rd.point_velocity(model, feet, q, zero)
     rd.point_jacobian(model, feet, q)
-    rd.point_bias(model, feet, q, zero)
-    yield "contact inertia"
-    rd.contact_space(model, feet, q)
-    rd.contact_inertia_inverse(model, feet, q)
-    rd.test_force_response(model, feet, q)
     yield "efforts"
     efforts.least_forces(np.zeros((1, 3, 6)), np.zeros(6), np.ones(1, dtype=bool), 1.0, 1.0, np.zeros((1, 3)))
     limiter = EffortLimiter(1.0)
@@ -120,6 +113,23 @@ def _points_and_efforts(model: rd.Model) -> Iterator[str]:
     yield "closed form"
     for limb in short_limbs(model):
         cross_check(model, limb, q, rd.mass_matrix(model, q))
+
+
+def _library(model: rd.Model, kind: str) -> Iterator[str]:
+    """Call what no node does."""
+    q, zero, feet = rd.neutral(model), np.zeros(model.nv), rd.contact_points(model)
+    yield f"batches of {kind}"
+    rd.inverse_dynamics_batch(model, [q], [zero], [zero])
+    rd.forward_dynamics_batch(model, [q], [zero], [zero])
+    yield f"contact inertia of {kind}"
+    rd.contact_space(model, feet, q)
+    rd.contact_inertia_inverse(model, feet, q)
+    rd.test_force_response(model, feet, q)
+    yield "motion in the world"
+    rd.inverse_dynamics_world(model, q, zero, zero)
+    rd.point_bias(model, feet, q, zero)
+    rd.integrate(model, q, zero, 0.0)
+    rd.difference(model, q, q)
 
 
 def mini_cheetah(kind: str) -> rd.Model:

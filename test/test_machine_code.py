@@ -68,6 +68,13 @@ def test_warming_up_in_vain_is_left_out(tmp_path, monkeypatch, variable, folder)
 
 
 @pytest.mark.skipif(not config.DISABLE_JIT, reason="compiles for minutes; test_launch does it")
-@pytest.mark.parametrize("kind", [warm_up.LIMBS, warm_up.TREES])
-def test_warming_up_calls_what_it_says(kind):
-    assert list(warm_up.warm_up(kind))[-1] == "rest of the plant"
+@pytest.mark.parametrize(
+    ("kind", "last"),
+    [
+        (warm_up.LIMBS, "rest of the plant"),
+        (warm_up.TREES, "rest of the plant"),
+        (warm_up.LIBRARY, "motion in the world"),
+    ],
+)
+def test_warming_up_calls_what_it_says(kind, last):
+    assert list(warm_up.warm_up(kind))[-1] == last
