@@ -37,6 +37,7 @@ def test_a_quantity_may_be_left_out(inputs):
         (JOINTS, GOOD[:2], 5.0, guard.LENGTH),
         (JOINTS, np.array([1.0, np.nan, 3.0]), 5.0, guard.NOT_FINITE),
         (JOINTS, np.array([1.0, np.inf, 3.0]), 5.0, guard.NOT_FINITE),
+        (JOINTS, np.array([1e300, -1e300, 3.0]), 5.0, guard.NOT_FINITE),
         (JOINTS, GOOD, 4.8, guard.STALE),
         (JOINTS, GOOD, 5.2, guard.FUTURE),
     ],
@@ -47,6 +48,11 @@ def test_a_fault_is_refused_and_counted_by_its_cause(inputs, names, column, stam
     assert inputs.problem.startswith("refused: ")
     assert inputs.receipt is None
     assert inputs.stale(5.0)
+
+
+def test_values_below_the_largest_are_taken_however_many(inputs):
+    assert inputs.accept_named(JOINTS, (np.full(3, 0.9 * guard.LARGEST),), 5.0, 5.0) is not None
+    assert inputs.accept_named(JOINTS, (np.full(3, -1.1 * guard.LARGEST),), 5.0, 5.0) is None
 
 
 def test_an_unknown_joint_is_answered_with_the_valid_names(inputs):

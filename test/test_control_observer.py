@@ -5,6 +5,7 @@ import pytest
 import quadrupeds
 
 import robot_dynamics as rd
+from robot_dynamics.control.guard import LARGEST
 from robot_dynamics.control.limbs import find_legs
 from robot_dynamics.control.observer import ContactObserver
 from robot_dynamics.control.simulation import chosen_points, gains, home_pose
@@ -66,3 +67,18 @@ def test_a_reset_forgets_the_past():
         observer.update(q, qd * np.random.default_rng(0).normal(), np.ones(12), 1e-3)
     observer.reset()
     assert not observer.update(q, qd, np.ones(12), 1e-3).any()
+
+
+@pytest.mark.parametrize("field", ["q", "qd", "effort"])
+def test_the_largest_numbers_that_a_guard_lets_through_are_forgotten(field):
+    model = quadrupeds.model("mini_cheetah")
+    observer, good = ContactObserver(find_legs(model)), (rd.neutral(model), np.zeros(model.nv), np.zeros(12))
+    huge = {"q": good[0].copy(), "qd": good[1].copy(), "effort": good[2].copy()}
+    huge[field][-12:] = 0.9 * LARGEST
+    expected = ContactObserver(find_legs(model))
+    for step in range(100):
+        found = observer.update(*(huge.values() if step == 5 else good), 0.01)
+        assert np.isfinite(found).all()
+    for _ in range(100):
+        settled = expected.update(*good, 0.01)
+    assert found == pytest.approx(settled, abs=1e-6)

@@ -74,7 +74,8 @@ def test_the_base_is_taken_with_a_unit_quaternion_or_refused(state):
     assert state.qd[:6].tolist() == list(range(6))
     assert not state.set_base(LEVEL * 0.0, np.zeros(6), 1.0, 1.0)
     assert not state.set_base(LEVEL, np.full(6, np.inf), 1.0, 1.0)
-    assert state.counts() == {"refused odom: not finite": 2}
+    assert not state.set_base(LEVEL, np.array([1e300, -1e300, 0.0, 0.0, 0.0, 0.0]), 1.0, 1.0)
+    assert state.counts() == {"refused odom: not finite": 3}
 
 
 def test_the_base_of_another_frame_is_refused(model, state):

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..kinematics import Points, body_pose, point_jacobian
 from ..model import Model
+from .guard import sane
 
 Array = NDArray[np.float64]
 
@@ -24,7 +25,7 @@ class ContactForces:
     def set_forces(self, links: Sequence[str], position: Array, force: Array) -> None:
         """Take positions and forces (k, 3), world axes; unknown links and zero forces are left out."""
         used = [i for i in np.flatnonzero(force.any(axis=1)).tolist() if links[i] in self._body_of]
-        if not (np.isfinite(position).all() and np.isfinite(force).all()):
+        if not sane(position, force):
             used = []
         self._bodies = np.array([self._body_of[links[i]] for i in used], dtype=np.int64)
         self._position, self._force = position[used], force[used]

@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 NONE = np.zeros(0)
+LARGEST = 1e9
+"""Magnitude of a measurement or command that is none: powers of it would overflow in the dynamics [SI]."""
 
 LENGTH = "wrong length"
 NOT_FINITE = "not finite"
@@ -83,7 +85,7 @@ class InputGuard:
         names : joints of the entries, in any order.
         columns : arrays of len(names), or empty where the message leaves a quantity out.
         stamp, now : [s], stamp 0 means none.
-        proven : whether they are known to be finite.
+        proven : whether they are known to be `sane`.
 
         Returns
         -------
@@ -97,7 +99,7 @@ class InputGuard:
     def accept_unnamed(self, good: bool, stamp: float, now: float) -> bool:
         """Check a message whose values the caller found to be `good`."""
         if not good:
-            self.refuse(NOT_FINITE, "a value is not finite, or a quaternion has no length")
+            self.refuse(NOT_FINITE, f"a value is not a number below {LARGEST:g}, or a quaternion has no length")
         return good and self._time(stamp, now)
 
     def accept_ordered(self, values: Array, now: float) -> bool:
@@ -132,8 +134,9 @@ class InputGuard:
 
     def _finite(self, columns: Sequence[Array]) -> bool:
         for column in columns:
-            if not finite(column):
-                self.refuse(NOT_FINITE, f"value {int(np.argmin(np.isfinite(column)))} is not finite")
+            if not sane(column):
+                worst = int(np.argmin(np.abs(column) < LARGEST))
+                self.refuse(NOT_FINITE, f"value {worst} is not a number below {LARGEST:g}")
                 return False
         return True
 
@@ -170,6 +173,12 @@ def finite(*arrays: Array) -> bool:
     """Tell whether all values are finite; their sum, of plain numbers, settles it unless they are enormous."""
     total = sum([sum(x.ravel().tolist()) for x in arrays])
     return math.isfinite(total) or all(bool(np.isfinite(x).all()) for x in arrays)
+
+
+def sane(*arrays: Array) -> bool:
+    """Tell whether all values are finite and smaller than LARGEST; their norm settles it unless they are enormous."""
+    small = [math.hypot(*x.ravel().tolist()) < LARGEST for x in arrays]
+    return all(small) or all(bool((np.abs(x) < LARGEST).all()) for x in arrays)
 
 
 class EffortLimiter:

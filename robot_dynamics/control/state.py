@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..kinematics import neutral
 from ..model import Model
-from .guard import FRAME, LENGTH, InputGuard, finite
+from .guard import FRAME, LARGEST, LENGTH, InputGuard, sane
 
 Array = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ class MeasuredState:
             keep = [i for i, name in enumerate(names) if name not in self.mimic]
             names, (q, qd, effort) = [names[i] for i in keep], (x[keep] if len(x) else x for x in (q, qd, effort))
         self.has_effort = len(effort) > 0
-        if not (proven := finite(q, qd, effort)):
+        if not (proven := sane(q, qd, effort)):
             self.has_effort = self.has_effort and not np.isnan(effort).any()
             qd, effort = (np.where(np.isnan(x), 0.0, x) for x in (qd, effort))
         where = self.joints.accept_named(names, (q, qd, effort), stamp, now, proven)
@@ -73,7 +73,7 @@ class MeasuredState:
             return False
         x, y, z, *quaternion = pose
         size = math.hypot(*quaternion)
-        good = math.isfinite(sum(pose) + sum(twist)) and 0.5 < size < 2.0
+        good = math.hypot(*pose, *twist) < LARGEST and 0.5 < size < 2.0
         if not self.base.accept_unnamed(good, stamp, now) or not self.model.floating_base:
             return False
         self.q[:7] = [x, y, z, *(component / size for component in quaternion)]
@@ -100,7 +100,7 @@ class StanceFlags:
 
     def set_forces(self, links: Sequence[str], force: Array, now: float) -> None:
         """Take the contact forces (k, 3), world axes, of points named by link; other links are ignored."""
-        if not finite(force):
+        if not sane(force):
             return
         if links != self._links:
             self._links = tuple(links)
