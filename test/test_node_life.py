@@ -136,7 +136,7 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(tmp_path, name, urdf, argumen
         ("plant", "holding"),
         ("feedforward", "no joint_states"),
         ("monitor", "no joint_states"),
-        ("controller", "waiting"),
+        ("controller", "no joint_states"),
     ],
 )
 def test_the_description_may_come_late_broken_and_twice(name, started):

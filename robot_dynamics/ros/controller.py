@@ -71,11 +71,15 @@ class ControllerNode(Component):
         return response
 
     def status(self) -> tuple[int, str, dict[str, object]]:
-        """Report the phase of the gait and refused states."""
+        """Report the phase of the gait, its input, and refused states."""
         age = self.guard.age(self.now())
-        level = STALE if age > self.values.state_timeout else WARN if self.guard.counts else OK
         refused = {f"refused: {cause}": n for cause, n in self.guard.counts.items()}
-        return level, self.gait.phase, {"state age [s]": age, "states": self.guard.accepted, **refused}
+        values: dict[str, object] = {"state age [s]": age, "states": self.guard.accepted, **refused}
+        if age > self.values.state_timeout:
+            return STALE, "no joint_states", values
+        if (publishers := self.sources("joint_states")) > 1:
+            return WARN, f"{publishers} publishers on joint_states: {self.gait.phase}", values
+        return (WARN if refused else OK), self.gait.phase, values
 
 
 def main() -> int:
