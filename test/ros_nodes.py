@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
 
+from robot_dynamics.ros import convert
 from robot_dynamics.warm_up import KINDS, warm_up_once
 
 URDF = Path(__file__).parent.parent / "urdf" / "mini_cheetah.urdf"
@@ -132,6 +136,42 @@ class Peer:
         if status is None:
             return {}
         return {"level": str(status.level[0]), "message": status.message} | {v.key: v.value for v in status.values}
+
+
+class Sensors:
+    """A robot of our own making: its clock and its joint states, as we like them."""
+
+    def __init__(self, us: Peer):
+        self.us, self.now = us, 0.0
+        legs = ("FR", "FL", "HR", "HL")
+        self.names = [f"{leg}_{joint}" for leg in legs for joint in ("abad", "hip", "knee")]
+
+    def tick(self, step: float = 0.01, position: float = 0.1) -> None:
+        """Go on by a step, tell the time and send a state of that time."""
+        self.now += step
+        self.tell()
+        self.send(position)
+        self.us.executor.spin_once(timeout_sec=0.01)
+
+    def tell(self) -> None:
+        """Tell the time."""
+        clock = Clock()
+        convert.write_stamp(clock.clock, round(1e9 * self.now))
+        self.us.send("/clock", clock)
+
+    def send(self, angle: float = 0.1, later: float = 0.0, **changes) -> None:
+        """Send a state."""
+        msg = JointState(name=self.names, position=[angle] * 12, velocity=[0.0] * 12, effort=[0.0] * 12)
+        convert.write_stamp(msg.header.stamp, round(1e9 * (self.now + later)))
+        for field, value in changes.items():
+            setattr(msg, field, value)
+        self.us.send("joint_states", msg, BEST_EFFORT)
+
+
+def stamp(seconds: float) -> Time:
+    msg = Time()
+    convert.write_stamp(msg, round(1e9 * seconds))
+    return msg
 
 
 @contextmanager

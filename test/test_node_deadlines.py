@@ -41,11 +41,11 @@ def seconds(msg: JointState) -> float:
     return convert.seconds_from_stamp(msg.header.stamp)
 
 
-def send(us: Peer, later: float = 0.0, **changes) -> float:
+def send(us: Peer, at: Callable[[float], float] = lambda now: now, **changes) -> float:
     """Answer the next state with an effort for every joint, or with what `changes` make of it; returns its stamp."""
     state = us.new("joint_states")[-1]
     msg = JointState(name=state.name, effort=[0.5] * 12)
-    convert.write_stamp(msg.header.stamp, round(1e9 * (seconds(state) + later)))
+    convert.write_stamp(msg.header.stamp, round(1e9 * at(seconds(state))))
     for field, value in changes.items():
         setattr(msg, field, value)
     us.send("joint_commands", msg)
@@ -72,21 +72,27 @@ def let_go(us: Peer, since: float, meanwhile: Callable[[], object]) -> float:
 
 
 @pytest.mark.parametrize(
-    ("cause", "later", "changes"),
+    ("cause", "at", "changes"),
     [
-        ("", 0.0, None),
-        ("not finite", 0.0, {"effort": [NAN] * 12}),
-        ("wrong length", 0.0, {"effort": [0.5] * 11}),
-        ("unknown joint", 0.0, {"name": [f"elbow_{i}" for i in range(12)]}),
-        ("duplicate joint", 0.0, {"name": ["FR_knee"] * 12}),
-        ("stale stamp", -0.5, {}),
-        ("stamp from the future", 1.0, {}),
+        ("", None, None),
+        ("not finite", lambda now, last: now, {"effort": [NAN] * 12}),
+        ("not finite", lambda now, last: now, {"position": [1e300, -1e300] * 6}),
+        ("wrong length", lambda now, last: now, {"effort": [0.5] * 11}),
+        ("unknown joint", lambda now, last: now, {"name": [f"elbow_{i}" for i in range(12)]}),
+        ("duplicate joint", lambda now, last: now, {"name": ["FR_knee"] * 12}),
+        ("stale stamp", lambda now, last: now - 0.5, {}),
+        ("stamp from the future", lambda now, last: now + 1.0, {}),
+        ("older than the last", lambda now, last: last - 1e-3, {}),
     ],
     ids=lambda value: value or "silence" if isinstance(value, str) else "",
 )
-def test_a_commander_that_sends_nothing_good_loses_the_joints_in_time_and_gets_them_back(us, cause, later, changes):
+def test_a_commander_that_sends_nothing_good_loses_the_joints_in_time_and_gets_them_back(us, cause, at, changes):
     last = obeyed(us)
-    acted = let_go(us, last, lambda: us.new("joint_states") if changes is None else send(us, later, **changes))
+
+    def meanwhile() -> None:
+        us.new("joint_states") if changes is None else send(us, lambda now: at(now, last), **changes)
+
+    acted = let_go(us, last, meanwhile)
     assert TIMEOUT - 1e-6 <= acted - last <= TIMEOUT + PERIOD + 1e-6
 
     def named() -> bool:

@@ -8,9 +8,8 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
-from ros_nodes import BEST_EFFORT, Peer, Process, peer, running
+from ros_nodes import Peer, Process, Sensors, peer, running, stamp
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
@@ -83,36 +82,6 @@ def test_a_second_clock_is_named_until_it_goes_and_robots_in_namespaces_are_told
         assert plant.end() == (0, [])
 
 
-class Sensors:
-    """A robot of our own making: its clock and its joint states, as we like them."""
-
-    def __init__(self, us: Peer):
-        self.us, self.now = us, 0.0
-        legs = ("FR", "FL", "HR", "HL")
-        self.names = [f"{leg}_{joint}" for leg in legs for joint in ("abad", "hip", "knee")]
-
-    def tick(self, step: float = 0.01, position: float = 0.1) -> None:
-        """Go on by a step, tell the time and send a state of that time."""
-        self.now += step
-        self.tell()
-        self.send(position)
-        self.us.executor.spin_once(timeout_sec=0.01)
-
-    def tell(self) -> None:
-        """Tell the time."""
-        clock = Clock()
-        convert.write_stamp(clock.clock, round(1e9 * self.now))
-        self.us.send("/clock", clock)
-
-    def send(self, angle: float = 0.1, later: float = 0.0, **changes) -> None:
-        """Send a state."""
-        msg = JointState(name=self.names, position=[angle] * 12, velocity=[0.0] * 12, effort=[0.0] * 12)
-        convert.write_stamp(msg.header.stamp, round(1e9 * (self.now + later)))
-        for field, value in changes.items():
-            setattr(msg, field, value)
-        self.us.send("joint_states", msg, BEST_EFFORT)
-
-
 FEEDFORWARD = ("floating_base:=false", "mode:=gravity", "dry_run:=false", "ramp_time:=0.0", "use_sim_time:=true")
 
 
@@ -143,46 +112,42 @@ def answered(us: Peer, sensors: Sensors, answers: list[JointState], **how) -> No
 
 
 @pytest.mark.parametrize(
-    ("cause", "later", "changes"),
+    ("cause", "at", "changes"),
     [
-        ("", 0.0, None),
-        ("not finite", 0.0, {"position": [float("nan")] * 12}),
-        ("wrong length", 0.0, {"position": [0.1] * 11}),
-        ("unknown joint", 0.0, {"name": [f"elbow_{i}" for i in range(12)]}),
-        ("duplicate joint", 0.0, {"name": ["FR_knee"] * 12}),
-        ("stale stamp", -5.0, {}),
-        ("stamp from the future", 5.0, {}),
+        ("", None, None),
+        ("not finite", lambda now, last: now, {"position": [float("nan")] * 12}),
+        ("not finite", lambda now, last: now, {"velocity": [1e300, -1e300] * 6}),
+        ("wrong length", lambda now, last: now, {"position": [0.1] * 11}),
+        ("unknown joint", lambda now, last: now, {"name": [f"elbow_{i}" for i in range(12)]}),
+        ("duplicate joint", lambda now, last: now, {"name": ["FR_knee"] * 12}),
+        ("stale stamp", lambda now, last: now - 5.0, {}),
+        ("stamp from the future", lambda now, last: now + 5.0, {}),
+        ("older than the last", lambda now, last: last - 5e-4, {}),
     ],
     ids=lambda value: value or "silence" if isinstance(value, str) else "",
 )
-def test_a_robot_that_says_nothing_good_gets_zeros_once_its_state_is_too_old_and_not_before(cause, later, changes):
+def test_a_robot_that_says_nothing_good_gets_zeros_once_its_state_is_too_old_and_not_before(cause, at, changes):
     with fed() as (us, sensors, answers):
         answered(us, sensors, answers)
         us.until(lambda: (sensors.send(), answers[-1].header.stamp == stamp(sensors.now))[-1], "the last answer")
         last, count = sensors.now, len(answers)
 
-        def at(age: float) -> dict[str, str]:
+        def hear(age: float) -> dict[str, str]:
             """Tell the time at which the last good state is so old, and send what is none."""
             sensors.now = last + age
             sensors.tell()
             if changes is not None:
-                sensors.send(later=later, **changes)
+                sensors.send(later=at(sensors.now, last) - sensors.now, **changes)
             us.executor.spin_once(timeout_sec=0.01)
             return us.status("feedforward")
 
-        us.until(lambda: float(at(0.099).get("state age [s]", 0.0)) == pytest.approx(0.099), "the last moment")
+        us.until(lambda: float(hear(0.099).get("state age [s]", 0.0)) == pytest.approx(0.099), "the last moment")
         assert {m.header.stamp.nanosec for m in answers[count:]} <= {stamp(last).nanosec}
-        us.until(lambda: (at(0.101), not np.any(answers[-1].effort))[-1], "the zeros")
-        us.until(lambda: at(0.101).get("message") == "no joint_states", "the diagnostic")
+        us.until(lambda: (hear(0.101), not np.any(answers[-1].effort))[-1], "the zeros")
+        us.until(lambda: hear(0.101).get("message") == "no joint_states", "the diagnostic")
         assert not cause or f"refused joint_states: {cause}" in us.status("feedforward")
         answered(us, sensors, answers)
         us.until(lambda: (sensors.tick(), np.any(answers[-1].effort))[-1], "the recovery")
-
-
-def stamp(seconds: float) -> Time:
-    msg = Time()
-    convert.write_stamp(msg, round(1e9 * seconds))
-    return msg
 
 
 def test_a_clock_that_jumps_back_is_named_and_work_goes_on():
@@ -197,28 +162,6 @@ def test_a_clock_that_jumps_back_is_named_and_work_goes_on():
             return key in us.status("feedforward") and "enabled" in us.status("feedforward")["message"]
 
         us.until(named, key)
-
-
-@pytest.mark.parametrize(("name", "key"), [("monitor", "refused joint_states: "), ("controller", "refused: ")])
-def test_monitor_and_controller_refuse_and_name_the_same_and_go_on(name, key):
-    node = Process(name, *SIMULATED)
-    with running(node), peer() as us:
-        node.await_line("ready")
-        sensors = Sensors(us)
-        sensors.now = 10.0
-        commands = us.listen(JointState, "joint_commands")
-
-        def named(cause: str, **how: float) -> bool:
-            sensors.tick(**how)
-            return key + cause in us.status(name)
-
-        us.until(lambda: named("not finite", position=float("nan")), "the refusal")
-        us.until(lambda: (sensors.tick(), float(us.status(name)["state age [s]"]) < 0.1)[-1], "the recovery")
-        sensors.now = 2.0
-        us.until(lambda: named("clock jumped back"), "the jump")
-        us.until(lambda: (sensors.tick(), float(us.status(name)["state age [s]"]) < 0.1)[-1], "the recovery")
-        assert all(np.isfinite([*m.position, *m.velocity, *m.effort]).all() for m in commands)
-        assert node.end() == (0, [])
 
 
 def test_a_second_publisher_of_joint_states_is_named_until_it_goes():
