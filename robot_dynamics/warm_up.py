@@ -69,7 +69,8 @@ def warm_up(kind: str) -> Iterator[str]:
         return
     model = mini_cheetah(kind)
     yield f"plant of {kind}, beside the others"
-    code = f"from robot_dynamics.warm_up import step_plant; step_plant('{kind}')"
+    silently = "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)"  # Ctrl-C goes to it as well
+    code = f"{silently}; from robot_dynamics.warm_up import step_plant; step_plant('{kind}')"
     plant = subprocess.Popen([sys.executable, "-c", code], close_fds=False)
     yield from _dynamics(model)
     yield from _points_and_efforts(model)

@@ -1,6 +1,9 @@
 """Where machine code is kept: in a folder of ours alone, or nowhere."""
 
 import os
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -65,6 +68,29 @@ def test_warming_up_in_vain_is_left_out(tmp_path, monkeypatch, variable, folder)
     monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path if folder else None)
     monkeypatch.setattr(warm_up, "warm_up", lambda kind: pytest.fail("it began"))
     warm_up.warm_up_once(print, warm_up.LIMBS)
+
+
+def test_ctrl_c_ends_the_process_that_compiles_beside_without_a_word():
+    code = (
+        "import functools, os, signal, subprocess\n"
+        "from robot_dynamics import warm_up\n"
+        "signal.signal(signal.SIGINT, lambda *_: os._exit(0))\n"
+        "shown = {**os.environ, 'PYTHONPROFILEIMPORTTIME': '1'}\n"
+        "warm_up.subprocess.Popen = functools.partial(subprocess.Popen, env=shown)\n"
+        "steps = warm_up.warm_up(warm_up.LIMBS)\n"
+        "next(steps), next(steps)\n"
+        "signal.pause()"
+    )
+    pipe = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    both = subprocess.Popen([sys.executable, "-c", code], start_new_session=True, **pipe)
+    try:
+        while "| numpy" not in (line := both.stderr.readline()):
+            assert line.startswith("import time:")
+        os.killpg(both.pid, signal.SIGINT)
+        assert all(line.startswith("import time:") for line in both.stderr)
+        assert both.wait(60) == 0
+    finally:
+        both.kill()
 
 
 @pytest.mark.skipif(not config.DISABLE_JIT, reason="compiles for minutes; test_launch does it")

@@ -1,9 +1,11 @@
 """How every node starts, says what is wrong, and ends."""
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -20,6 +22,7 @@ from robot_dynamics.ros import run
 
 pytestmark = pytest.mark.ros
 NODES = ("plant", "feedforward", "monitor", "controller")
+SCRIPTS = Path(__file__).parents[1] / "scripts"
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -86,6 +89,28 @@ def test_a_signal_ends_a_start_that_holds_a_lock_of_rclpy():
         "with run._ending_at_once(), context.g_logging_configure_lock: os.kill(os.getpid(), signal.SIGINT)"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=PATIENCE).returncode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("module", ["runpy", "numpy", "numba", "rclpy", "robot_dynamics.ros.component"])
+def test_a_signal_ends_a_node_that_is_still_imported(monkeypatch, module, number):
+    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    node = Process("plant", command=[str(SCRIPTS / "plant"), "--ros-args", "-p", f"urdf_file:={URDF}"])
+    with running(node):
+        node.await_line(f"| {module}")
+        code, lines = node.end(number)
+    assert code == 0
+    assert [line for line in lines if not line.startswith("import time:")] == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_a_signal_ends_a_node_that_compiles(monkeypatch, tmp_path, number):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    node = Process("plant")
+    with running(node):
+        node.await_line("compiling loader")
+        assert node.end(number) == (0, [])
 
 
 def test_a_node_that_waits_for_its_robot_ends_as_well():

@@ -1,0 +1,13 @@
+"""Runs the node named by the first argument; a signal ends it quietly while modules are still imported, too."""
+
+import os
+import signal
+import sys
+
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, lambda *_: os._exit(0))
+
+from runpy import run_module  # noqa: E402 - not before the handlers
+
+del sys.argv[0]
+run_module(f"robot_dynamics.ros.{os.path.basename(sys.argv[0])}", run_name="__main__", alter_sys=True)
