@@ -164,7 +164,8 @@ def _read_npz(path: Path) -> Log:
         names = tuple(map(str, file["name"])) if "name" in file else ()
         arrays = {key: np.asarray(file[key], np.float64) for key in ("stamp", *SERIES) if key in file}
     except (OSError, ValueError, EOFError, IndexError, BadZipFile) as error:
-        raise LogError(f"cannot read '{path}' as .npz of numbers: {error}") from None
+        reason = str(error).split(" If you trust")[0]  # numpy advises to unpickle what it does not know
+        raise LogError(f"cannot read '{path}' as .npz of numbers: {reason}") from None
     missing = [key for key in ("stamp", "position", "effort") if key not in arrays] + ([] if names else ["name"])
     if missing:
         held = ", ".join(getattr(file, "files", ())) or "nothing"

@@ -124,8 +124,8 @@ def read_urdf(source: str | os.PathLike[str]) -> Robot:
     ModelError
         The URDF cannot be read; the sentence names the link or joint and the reason.
     """
-    content, folder = _content(source)
-    document, dropped = _clean(content)
+    content, folder, name = _content(source)
+    document, dropped = _clean(content, name)
     _check_document(document)
     _drop_unused(document, dropped)
     _complete(document)
@@ -138,19 +138,22 @@ def read_urdf(source: str | os.PathLike[str]) -> Robot:
     return Robot(parsed.name, links, joints, dict(dropped), folder)
 
 
-def _content(source: str | os.PathLike[str]) -> tuple[str | bytes, str]:
-    """The XML, and the folder it was read from."""
+def _content(source: str | os.PathLike[str]) -> tuple[str | bytes, str, str]:
+    """The XML, the folder it was read from, and what to call it."""
     if isinstance(source, str) and "<" in source:
-        return source, ""
+        return source, "", "the URDF"
+    name = f"the URDF file {str(source)[-200:]!r}"
     try:
         path = Path(source)
+        if path.is_dir():
+            raise ModelError(f"{name} is a folder")
         if not path.is_file():
             raise ModelError(f"there is no URDF file {str(source)[-200:]!r}")
         with path.open("rb") as file:
-            return file.read(_MOST_BYTES + 1), str(path.resolve().parent)
+            return file.read(_MOST_BYTES + 1), str(path.resolve().parent), name
     except (OSError, ValueError, TypeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ModelError(f"the URDF file {str(source)[-200:]!r} cannot be read: {reason}") from None
+        raise ModelError(f"{name} cannot be read: {reason}") from None
 
 
 def _quoted(text: str) -> str:
@@ -158,10 +161,10 @@ def _quoted(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:77] + "...")
 
 
-def _clean(content: str | bytes) -> tuple[Element, Counter[str]]:
+def _clean(content: str | bytes, name: str) -> tuple[Element, Counter[str]]:
     """Document of what dynamics uses, and how often each other tag was dropped."""
     if len(content) > _MOST_BYTES:
-        raise ModelError(f"the URDF is larger than {_MOST_BYTES >> 20} MiB")
+        raise ModelError(f"{name} is larger than {_MOST_BYTES >> 20} MiB")
     cleaner = _Cleaner()
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = cleaner.doctype
@@ -171,10 +174,10 @@ def _clean(content: str | bytes) -> tuple[Element, Counter[str]]:
         for start in range(0, len(content), _LONGEST_TAG):
             parser.Parse(content[start : start + _LONGEST_TAG], False)
             if 0 <= parser.CurrentByteIndex < start:
-                raise ModelError(f"a tag or comment of the URDF is longer than {_LONGEST_TAG >> 20} MiB")
+                raise ModelError(f"a tag or comment of {name} is longer than {_LONGEST_TAG >> 20} MiB")
         parser.Parse(b"", True)
     except (expat.ExpatError, LookupError, ValueError) as error:
-        raise ModelError(f"the URDF is not well-formed XML: {error}") from None
+        raise ModelError(f"{name} is not well-formed XML: {error}") from None
     return cleaner.builder.close(), cleaner.dropped
 
 

@@ -215,7 +215,7 @@ def test_a_mistake_of_ours_is_not_hidden(monkeypatch):
 
 
 def test_closed_pipe_is_silent(tmp_path):
-    command = f"{sys.executable} -m robot_dynamics.cli --help | true"
+    command = f"{sys.executable} -m robot_dynamics --help | true"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120, cwd=ROOT)
     assert done.returncode == 0
     assert "Traceback" not in done.stderr

@@ -19,6 +19,7 @@ from ..description import Array
 from ..plant import Plant, PlantParams
 from ..share import share_folder
 from ..warm_up import kind_of, warm_up_once
+from .output import check_output, write_page
 from .robots import load_robot
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
     """Run both plants and write the report: 0 unless the input is bad or a plant diverges."""
     check_range("--duration", args.duration, SHORTEST, LONGEST)
     check_range("--timestep", args.timestep, 1e-5, 0.02)
+    check_output(args.output)
     contacts = SpringDamper(args.stiffness, args.damping, args.friction), Impulse(friction=args.friction)
     from rich.progress import Progress as Bar
 
@@ -74,9 +76,7 @@ def run(args: argparse.Namespace) -> int:
     found = [figures(log) for log in logs]
     title = f"{model.name}: {args.duration:g} s of trot on both contact laws, {1e3 * args.timestep:g} ms"
     show(title, found)
-    args.output.parent.mkdir(parents=True, exist_ok=True)
-    args.output.write_text(page(legs, title, logs, found, args.friction))
-    print(f"report: {args.output}")
+    write_page(args.output, page(legs, title, logs, found, args.friction))
     return 0
 
 

@@ -11,6 +11,7 @@ from .. import report
 from ..errors import ParameterError
 from ..recording import Measures, Recording, feedforward_at, measure, slip
 from ..share import share_folder
+from .output import check_output, write_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,13 +42,12 @@ def run(args: argparse.Namespace) -> int:
         raise ParameterError(f"--duration must lie in {SHORTEST:g} .. {LONGEST:g} s, got {args.duration:g}")
     if not 0.0 < args.real_time_factor <= 1.0:
         raise ParameterError(f"--real-time-factor must lie in 0 .. 1, got {args.real_time_factor:g}")
+    check_output(args.output)
     urdf = args.robot or share_folder() / "urdf" / "mini_cheetah.urdf"
     recording = record(urdf.resolve(), args.duration, args.real_time_factor)
     measures = measure(recording)
     show(recording, measures)
-    args.output.parent.mkdir(parents=True, exist_ok=True)
-    args.output.write_text(page(recording, measures))
-    print(f"report: {args.output}")
+    write_page(args.output, page(recording, measures))
     return 1 if measures.problems else 0
 
 

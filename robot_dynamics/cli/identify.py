@@ -17,6 +17,7 @@ from ..inertial_fit import Inertias, fit_inertias
 from ..joint_log import DEGREE, WINDOW, Motion, joint_map, motion, read_log
 from ..model import Model
 from ..urdf import load_urdf
+from .output import check_output, write_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,12 +59,12 @@ def run(args: argparse.Namespace) -> int:
     """Print the findings and the suggested parameters, write the page: 0."""
     if args.output is not None:
         import matplotlib.figure  # noqa: F401 - say now, not after the fit, that it is missing
+
+        check_output(args.output)
     findings = find(args.log, args.urdf, dict(map(pair, args.map)), args.topic)
     show(findings)
     if args.output is not None:
-        args.output.parent.mkdir(parents=True, exist_ok=True)
-        args.output.write_text(page(findings, args.log))
-        print(f"report: {args.output}")
+        write_page(args.output, page(findings, args.log))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`python -m robot_dynamics.cli`."""
+"""`python -m robot_dynamics`: the command `robot_dynamics`."""
 
 import sys
 
