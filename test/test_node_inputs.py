@@ -235,3 +235,16 @@ def test_efforts_and_contacts_that_are_none_are_left_out(listener: Listener, bad
         if listener.name == "monitor":
             us.send("contacts", contact)
     listener.well()
+
+
+def test_a_controller_rises_anew_from_where_the_joints_are_after_a_silence():
+    node = Process("controller", "-p", "use_sim_time:=true", "-p", "stand_time:=0.1")
+    with running(node), peer() as us:
+        sensors, targets = Sensors(us), us.listen(JointState, "joint_commands")
+        sensors.now = 10.0
+        us.until(lambda: (sensors.tick(), us.status("controller").get("message") == "standing")[-1], "the stand")
+        assert np.abs(np.subtract(targets[-1].position, 0.1)).max() > 0.5
+        del targets[:]
+        sensors.now += TIMEOUT + 0.05
+        us.until(lambda: (sensors.tick(0.002), targets)[-1], "targets")
+        assert targets[0].position == pytest.approx([0.1] * 12, abs=0.01)
