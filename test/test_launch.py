@@ -59,12 +59,12 @@ def start(prefix, name, *arguments):
     return subprocess.Popen(command, env=environment, cwd=prefix, start_new_session=True, **pipe)
 
 
-def refusal(prefix, name, *arguments):
-    """What a launch file that cannot start prints."""
+def refusal(prefix, name, *arguments, started=False):
+    """What a launch file prints that cannot start, or whose node cannot."""
     process = start(prefix, name, *arguments)
     printed, _ = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert "process started" not in printed
+    assert ("process started" in printed) == started
     return printed
 
 
@@ -98,6 +98,12 @@ def test_missing_robot_is_one_sentence(name, prefix):
 )
 def test_bad_argument_is_one_sentence(argument, sentence, prefix):
     assert sentence in refusal(prefix, "quadruped", argument)
+
+
+def test_a_node_that_refuses_its_parameters_ends_the_launch_with_an_error(prefix):
+    printed = refusal(prefix, "quadruped", "joints:=FR_abad,elbow", started=True)
+    assert "there is no joint 'elbow'" in printed
+    assert re.search(r"Caught exception in launch .*: \w+-\d ended with exit code 2", printed)
 
 
 def test_broken_xacro_is_one_sentence(prefix, tmp_path):

@@ -8,6 +8,7 @@ from typing import Any
 from ament_index_python.packages import get_package_share_directory, get_packages_with_prefixes
 from launch.action import Action
 from launch.actions import DeclareLaunchArgument, LogInfo, Shutdown
+from launch.events.process import ProcessExited
 from launch.launch_context import LaunchContext
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
@@ -162,7 +163,8 @@ def node(
 ) -> Node:
     """One node of this package: its files in config/, then `params_file`, then the `overrides` that are not None.
 
-    `loop` says whether plant, controller and feedforward run together. The launch ends when the node does.
+    `loop` says whether plant, controller and feedforward run together. The launch ends when and as the node
+    does.
     """
     files = [*parameter_files(name, urdf_path(context), loop), *own_parameters(context)]
     joints = {"joints": listed(context, "joints")}
@@ -175,9 +177,22 @@ def node(
         parameters=[*map(str, files), values],
         ros_arguments=["--log-level", given(context, "log_level")],
         output="screen",
-        on_exit=Shutdown(reason=f"{name} has ended"),
+        on_exit=end_as_it_did,
         remappings=[*own_clock(context), *remappings],
     )
+
+
+def end_as_it_did(event: ProcessExited, context: LaunchContext) -> Action:
+    """End the launch with a node; `ros2 launch` returns 1 only where something is raised.
+
+    Raises
+    ------
+    RobotDynamicsError
+        The node did not end well.
+    """
+    if event.returncode:
+        raise RobotDynamicsError(f"{event.process_name} ended with exit code {event.returncode}")
+    return Shutdown(reason=f"{event.process_name} has ended")
 
 
 def own_parameters(context: LaunchContext) -> list[Path]:
