@@ -155,3 +155,17 @@ def test_efforts_that_are_not_finite_never_leave():
 def test_a_negative_limit_is_refused():
     with pytest.raises(ParameterError):
         EffortLimiter([-1.0])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_finite_and_sane_are_what_ieee_754_says(seed):
+    """Any pattern of bits, among them what is no number, infinite, enormous, next to a bound, or denormal."""
+    rng = np.random.default_rng(seed)
+    exponents = rng.choice([0, 1, 0x3FF, 0x40F, 0x410, 0x41C, 0x41D, 0x7EF, 0x7FE, 0x7FF], size=(2000, 2))
+    bits = (rng.integers(2, size=(2000, 2)) << 63) | (exponents << 52) | rng.integers(1 << 52, size=(2000, 2))
+    rows = bits.astype(np.uint64).view(np.float64)
+    rows[:4, 0] = np.inf, -np.inf, guard.LARGEST, np.nextafter(guard.LARGEST, 0.0)
+    for row in rows:
+        assert guard.ordinary(row.tobytes()) == (np.abs(row) < 2.0**17).all()
+        assert guard.finite(row) == guard.finite(row.data) == np.isfinite(row).all()
+        assert guard.sane(row) == guard.sane(row.data) == (np.abs(row) < guard.LARGEST).all()

@@ -40,6 +40,28 @@ def test_permuted_joints_end_up_where_they_belong(model, state):
     assert state.effort.tolist() == (3 * values).tolist()
 
 
+@pytest.mark.parametrize("kind", ["planar", "floating"])
+def test_joints_with_others_between_them_end_up_where_they_belong(kind):
+    """A joint of several coordinates parts the places of the others in q and qd."""
+    text = robot_text(
+        *(link_text(name, INERTIAL) for name in "abcde"),
+        joint_text("a", "b"),
+        joint_text("b", "c"),
+        joint_text("c", "d", kind=kind),
+        joint_text("d", "e"),
+    )
+    model = rd.load_urdf(text, floating_base=True)
+    state, before = MeasuredState(model, 0.1), rd.neutral(model)
+    where = [model.joint_index(name) for name in ("de", "ab", "bc")]
+    for values in (np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])):
+        assert state.set_joints(("de", "ab", "bc"), values, -values, values, 1.0, 1.0)
+        before[model.q_index[where]] = values
+        assert state.q.tolist() == before.tolist()
+        assert state.qd[model.v_index[where]].tolist() == (-values).tolist()
+        assert state.position.tolist() == state.q[model.q_index].tolist()
+        assert state.velocity.tolist() == state.qd[model.v_index].tolist()
+
+
 def test_missing_interfaces_count_as_zero_but_positions_must_be_known(model, state):
     q, nan = np.ones(12), np.full(12, np.nan)
     assert state.set_joints(model.joint_names, q, nan, nan, 1.0, 1.0)

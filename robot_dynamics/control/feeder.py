@@ -54,10 +54,10 @@ class Feeder:
     def efforts(self, now: float) -> Array:
         """Answer which joint efforts (n,) may go out now; `solution` then holds the forces they come from."""
         self.solution = self.wanted(now)
-        tau, q, qd = self.feedforward.torque(self.solution), self.state.q, self.state.qd
+        tau = self.feedforward.torque(self.solution)
         dt = 0.0 if self._last is None else min(max(now - self._last, 0.0), 0.1)
         self._last = now
-        return self.limiter.apply(tau, dt, q[self.model.q_index], qd[self.model.v_index])
+        return self.limiter.apply(tau, dt, self.state.position, self.state.velocity)
 
     def timed_out(self, now: float) -> bool:
         """Tell whether the joint state, or the base state once there was one, is too old."""

@@ -71,7 +71,10 @@ class Feedforward:
         qdd (nv,) : desired acceleration; used by inverse_dynamics and stance.
         stance (feet,) : which feet stand.
         """
-        moving = self._moving(q, qd, qdd)
+        rates = self._zero if self.mode == "gravity" else qd
+        moving = inverse_dynamics(self.model, q, rates, qdd if self.accelerating else self._zero)
+        if self.mode != "stance":
+            return Solution(q, qd, moving, self._zero, self._no_forces)
         return Solution(q, qd, moving, *self._contact(q, moving, stance))
 
     def torque(self, solution: Solution) -> Array:
@@ -88,14 +91,9 @@ class Feedforward:
             gravity[v], (bias - gravity)[v], (solution.moving - bias)[v], -solution.contact[v], solution.forces
         )
 
-    def _moving(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """H qdd + C qd + G (nv,), as far as the mode goes."""
-        rates = self._zero if self.mode == "gravity" else qd
-        return inverse_dynamics(self.model, q, rates, qdd if self.accelerating else self._zero)
-
     def _contact(self, q: Array, moving: Array, stance: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Sum of J^T f (nv,) and forces (feet, 3) that give the base what it needs for the motion."""
-        if self.mode != "stance" or self._feet is None or self.distribution is None:
+        if self._feet is None or self.distribution is None:
             return self._zero, self._no_forces
         model = self.model
         J = np.empty((len(stance), 3, model.nv))

@@ -4,9 +4,10 @@ Neither ROS nor a clock of its own: times are seconds of one clock that the call
 clock jumps back.
 """
 
-import math
+import sys
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,11 +16,16 @@ from ..errors import ParameterError, ShapeError
 from ..kernels.efforts import limit
 
 Array = NDArray[np.float64]
+Column = Any
+"""Float64 one after the other: an array, or a memoryview into a message."""
 Indices = NDArray[np.intp]
 
 NONE = np.zeros(0)
 LARGEST = 1e9
 """Magnitude of a measurement or command that is none: powers of it would overflow in the dynamics [SI]."""
+FIRST_BYTE = 7 if sys.byteorder == "little" else 0
+ORDINARY = bytes([*range(0x41), *range(0x80, 0xC1)])
+"""First bytes, of sign and exponent, of float64 below 2**17 [IEEE 754]."""
 
 LENGTH = "wrong length"
 NOT_FINITE = "not finite"
@@ -48,6 +54,8 @@ class InputGuard:
         self.accepted = 0
         self._index = {name: i for i, name in enumerate(self.joints)}
         self._maps: dict[tuple[str, ...], Indices] = {}
+        self._names: tuple[str, ...] | None = None
+        self._where: Indices = np.zeros(0, dtype=np.intp)
         self.forget()
 
     def forget(self) -> None:
@@ -76,14 +84,14 @@ class InputGuard:
         return self.age(now) > self.max_age if self.max_age else self.receipt is None
 
     def accept_named(
-        self, names: Sequence[str], columns: Sequence[Array], stamp: float, now: float, proven: bool = False
+        self, names: Sequence[str], columns: Sequence[Column], stamp: float, now: float, proven: bool = False
     ) -> Indices | None:
         """Check arrays given by joint name.
 
         Parameters
         ----------
         names : joints of the entries, in any order.
-        columns : arrays of len(names), or empty where the message leaves a quantity out.
+        columns : float64 of len(names), or empty where the message leaves a quantity out.
         stamp, now : [s], stamp 0 means none.
         proven : whether they are known to be `sane`.
 
@@ -91,7 +99,7 @@ class InputGuard:
         -------
         Index into `joints` of every entry, or None if the message must not be used.
         """
-        where = self._order(names)
+        where = self._where if names is self._names else self._order(names)
         if where is None or not self._lengths(columns, len(names)):
             return None
         return where if (proven or self._finite(columns)) and self._time(stamp, now) else None
@@ -110,6 +118,7 @@ class InputGuard:
     def _order(self, names: Sequence[str]) -> Indices | None:
         key = tuple(names)
         if (where := self._maps.get(key)) is not None:
+            self._names, self._where = key, where
             return where
         unknown = [name for name in key if name not in self._index]
         if unknown:
@@ -125,14 +134,14 @@ class InputGuard:
             return found
         return None
 
-    def _lengths(self, columns: Sequence[Array], length: int, empty: bool = True) -> bool:
+    def _lengths(self, columns: Sequence[Column], length: int, empty: bool = True) -> bool:
         for column in columns:
             if len(column) != length and not (empty and len(column) == 0):
                 self.refuse(LENGTH, f"expected {length} values, got {len(column)}")
                 return False
         return True
 
-    def _finite(self, columns: Sequence[Array]) -> bool:
+    def _finite(self, columns: Sequence[Column]) -> bool:
         for column in columns:
             if not sane(column):
                 worst = int(np.argmin(np.abs(column) < LARGEST))
@@ -141,7 +150,9 @@ class InputGuard:
         return True
 
     def _time(self, stamp: float, now: float) -> bool:
-        self.tick(now)
+        if now < self._now:
+            self.tick(now)
+        self._now = now
         if stamp:
             if self.max_age and now - stamp > self.max_age:
                 age = f"stamp {stamp:.3f} s is {now - stamp:.3g} s old at {now:.3f} s"
@@ -169,16 +180,19 @@ class InputGuard:
         self.problem = problem
 
 
-def finite(*arrays: Array) -> bool:
-    """Tell whether all values are finite; their sum, of plain numbers, settles it unless they are enormous."""
-    total = sum([sum(x.ravel().tolist()) for x in arrays])
-    return math.isfinite(total) or all(bool(np.isfinite(x).all()) for x in arrays)
+def ordinary(data: bytes) -> bool:
+    """Tell whether native float64 are all below 2**17, as measurements and commands are: no other look is cheaper."""
+    return not data[FIRST_BYTE::8].translate(None, ORDINARY)
 
 
-def sane(*arrays: Array) -> bool:
-    """Tell whether all values are finite and smaller than LARGEST; their norm settles it unless they are enormous."""
-    small = [math.hypot(*x.ravel().tolist()) < LARGEST for x in arrays]
-    return all(small) or all(bool((np.abs(x) < LARGEST).all()) for x in arrays)
+def finite(*columns: Column) -> bool:
+    """Tell whether all float64 are finite."""
+    return all(ordinary(x.tobytes()) or bool(np.isfinite(x).all()) for x in columns)
+
+
+def sane(*columns: Column) -> bool:
+    """Tell whether all float64 are finite and smaller than LARGEST."""
+    return all(ordinary(x.tobytes()) or bool((np.abs(x) < LARGEST).all()) for x in columns)
 
 
 class EffortLimiter:
@@ -213,7 +227,7 @@ class EffortLimiter:
         self.rate, self.ramp_time, self.position_taper = float(rate), float(ramp_time), float(position_taper)
         self.enabled, self.stopped, self.gain = False, False, 0.0
         self.clamped = 0
-        self.last: Array = np.zeros(shape)
+        self.last, self._before = np.zeros((2, *shape))
 
     def enable(self, on: bool) -> None:
         """Start the ramp from 0, or go back to zero effort at once."""
@@ -229,6 +243,8 @@ class EffortLimiter:
     def apply(self, tau: Array, dt: float, q: Array | None = None, qd: Array | None = None) -> Array:
         """Return the efforts (n,) that may go out now, given the wanted ones, the time since the last call, the state.
 
+        They are `last`, in memory that the call after the next uses again.
+
         Raises
         ------
         ShapeError
@@ -241,13 +257,13 @@ class EffortLimiter:
             return self.last
         self.gain = min(1.0, self.gain + dt / self.ramp_time) if self.ramp_time > 0 else 1.0
         change = self.rate * dt if self.rate > 0 else -1.0
-        self.last, last = np.empty_like(tau), self.last
+        self.last, self._before = self._before, self.last
         self.clamped += limit(
             tau,
             self.gain,
             change,
             self.limit,
-            last,
+            self._before,
             NONE if qd is None else qd,
             self._taper,
             self._speed,

@@ -72,7 +72,7 @@ class Component(LifecycleNode):
         self.wake = Future()
         self.ended = False
         self._warnings = Throttle(2.0)
-        self._heard: frozenset[Publisher] = frozenset()
+        self.listened: frozenset[Publisher] = frozenset()
         self.values = self._declared()
         self.add_on_set_parameters_callback(self._changed)
         self._owned: list[tuple[Any, Callable[[Any], object]]] = []
@@ -113,9 +113,12 @@ class Component(LifecycleNode):
         self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile, raw: bool = False
     ) -> Any:
         """Create a subscription whose QoS the user may override; a `raw` one gives the callback bytes."""
-        options = QoSOverridingOptions.with_default_policies()
         heard = self._guarded(topic, callback) if raw else callback
-        made = self.create_subscription(kind, topic, heard, copy(qos), qos_overriding_options=options, raw=raw)
+        return self._subscription(kind, topic, heard, qos, raw)
+
+    def _subscription(self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile, raw: bool) -> Any:
+        options = QoSOverridingOptions.with_default_policies()
+        made = self.create_subscription(kind, topic, callback, copy(qos), qos_overriding_options=options, raw=raw)
         return self._own(made, self.destroy_subscription)
 
     def latest(self, kind: type, topic: str, callback: Callable[[bytes], None], qos: QoSProfile) -> Callable[[], None]:
@@ -123,7 +126,7 @@ class Component(LifecycleNode):
 
         Nothing wakes up when a message comes, and those in between are never looked at.
         """
-        return self._on_demand(self.subscription(kind, topic, callback, qos, raw=True))
+        return self._on_demand(self._subscription(kind, topic, callback, qos, raw=True))
 
     def waiting(self, kind: type, topic: str, callback: Callable[[bytes], None], qos: QoSProfile) -> Callable[[], None]:
         """Subscribe to what is needed in whole now and then: calling the result gives the callback what has come.
@@ -168,12 +171,12 @@ class Component(LifecycleNode):
 
     def heard(self, *publishers: Publisher) -> bool:
         """Tell whether anybody listened to one of our publishers, at most LISTENERS_PERIOD ago."""
-        return not self._heard.isdisjoint(publishers)
+        return not self.listened.isdisjoint(publishers)
 
     def count_listeners(self) -> None:
         """Look who listens, for `heard`."""
         publishers = (p for p, _ in self._owned if isinstance(p, Publisher))
-        self._heard = frozenset(p for p in publishers if p.get_subscription_count())
+        self.listened = frozenset(p for p in publishers if p.get_subscription_count())
 
     def sources(self, topic: str) -> int:
         """How many publish a topic, remapped as our subscription to it."""
@@ -202,8 +205,7 @@ class Component(LifecycleNode):
         def told(data: bytes) -> None:
             self._simulated = wire.nanoseconds_from_clock(data)
 
-        heard = self._guarded(topic, told)
-        made = super().create_subscription(msg_type, topic, heard, qos_profile, raw=True, **options)
+        made = super().create_subscription(msg_type, topic, told, qos_profile, raw=True, **options)
         self._read_clock = self._on_demand(made)
         return made
 
@@ -231,7 +233,10 @@ class Component(LifecycleNode):
             while taken is not None and not alone:
                 newest, taken = taken, take(kind, True)
             if newest is not None:
-                callback(newest[0])
+                try:
+                    callback(newest[0])
+                except ShapeError as problem:
+                    self.warn(f"{made.topic} refused: {problem}")
 
         self._taken[made] = update
         return update

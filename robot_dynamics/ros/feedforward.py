@@ -1,5 +1,6 @@
 """Node `feedforward`: joint efforts from the equations of motion, for a simulated robot or for motors."""
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
@@ -54,11 +55,12 @@ class FeedforwardNode(Component):
         self.references = InputGuard(model.joint_names, v.state_timeout)
         self.feeder.limiter.enable(not v.dry_run)
         self.feeder.efforts(0.0)
-        self.places = np.array([self.order.index(name) for name in model.joint_names], dtype=np.intp)
+        self.places = np.array([model.joint_index(name) for name in self.order], dtype=np.intp)
+        self.ordered = self.order == model.joint_names
         self.efforts_message = wire.ArrayWriter("joints", len(self.order))
         self.command_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
         self.torque_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
-        self.seconds_inside = np.zeros(1000)
+        self.seconds_inside: deque[float] = deque(maxlen=1000)
         self.answered = self.sent = 0
 
     def start(self) -> None:
@@ -100,7 +102,7 @@ class FeedforwardNode(Component):
         began, msg = perf_counter(), self.readers[JointState].read(data)
         state, stamp = self.feeder.state, msg.stamp
         self.received = self.now() or stamp
-        if not state.set_joints(msg.names, *wire.columns_from_joint_state(msg), stamp, self.received):
+        if not state.set_joints(msg.names, *wire.columns_from_joint_state(msg), stamp, self.received, msg.sane):
             return self.warn(f"joint_states {state.joints.problem}")
         for update in self.beside:
             update()
@@ -108,13 +110,13 @@ class FeedforwardNode(Component):
         if self.observer is not None:
             self.observe(self.observer, now)
         self.send(self.feeder.efforts(now), msg.nanoseconds)
-        self.seconds_inside[self.answered % len(self.seconds_inside)] = perf_counter() - began
+        self.seconds_inside.append(perf_counter() - began)
         self.answered += 1
         return self.show_parts(msg.nanoseconds)
 
     def show_parts(self, nanoseconds: int) -> None:
         """Publish the parts of the wanted effort to whoever listens."""
-        if not self.heard(*self.torques.values()):
+        if self.listened.isdisjoint(self.torques.values()):
             return
         wanted = {part: p for part, p in self.torques.items() if self.heard(p)}
         feedforward, solution = self.feeder.feedforward, self.feeder.solution
@@ -139,8 +141,8 @@ class FeedforwardNode(Component):
         if not self.feeder.limiter.enabled:
             return
         if self.efforts is not None:
-            self.efforts_message.data[self.places] = efforts
-            self.efforts.publish(self.efforts_message.message())
+            ordered = efforts if self.ordered else efforts[self.places]
+            self.efforts.publish(self.efforts_message.message(ordered))
             self.sent += 1
         if self.commands is not None:
             self.command_message.effort[:] = efforts
@@ -256,7 +258,7 @@ class FeedforwardNode(Component):
             "efforts sent": self.sent,
             "mass [kg]": feeder.model.mass,
             "state age [s]": feeder.state.joints.age(now),
-            "inside callback p50 [us]": 1e6 * float(np.median(self.seconds_inside[: max(self.answered, 1)])),
+            "inside callback p50 [us]": 1e6 * float(np.median(self.seconds_inside or 0.0)),
         }
         if feeder.limiter.stopped:
             return ERROR, "emergency stop", values | refused
