@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,7 @@ from .errors import DivergedError, ParameterError, ShapeError, SingularModelErro
 from .kernels import contact as law
 from .kernels import plant_memory as at
 from .kernels import rows, step
+from .kernels.jit import bound
 from .kinematics import Points, neutral, point_rows
 from .model import Model
 
@@ -232,6 +234,19 @@ class Plant:
             queue=np.zeros((self.params.command_delay + 1, 5, self._n)),
             pushes=np.zeros((at.PUSHES, at.PUSH_COLUMNS)),
         )
+        self._bundles = (
+            self._levels,
+            tuple(self._robot),
+            tuple(self._joints),
+            tuple(self._ground),
+            tuple(self._state),
+            tuple(self._settings),
+        )
+        self._memory = self._problem[:-1], tuple(self._problem.work)
+        entry: Any = bound(step.run, *self._bundles, tuple(self._command), *self._memory, 1, NO_LOG)
+        self._take_steps = entry.func
+        self._place, self._motion = np.empty((2, len(self.points), 3))
+        self._locate = bound(step.locate, self._bundles[1], self._bundles[3], self._place, self._motion)
         self.reset(neutral(model), np.zeros(model.nv))
 
     def reset(self, q: ArrayLike, qd: ArrayLike, deflection: ArrayLike | None = None) -> None:
@@ -281,10 +296,16 @@ class Plant:
             A negative gain.
         """
         n = self._n
-        given = np.zeros((5, n))
-        for i, x in enumerate((q_des, qd_des, kp, kd, given[4] if tau_ff is None else tau_ff)):
-            single = i in (2, 3) and np.ndim(x) == 0
-            given[i] = shaped(COMMANDED[i], x, (1,) if single else (n,))
+        rows_of = (q_des, qd_des, kp, kd, np.zeros(n) if tau_ff is None else tau_ff)
+        try:
+            given = np.array(rows_of, dtype=float)
+        except (TypeError, ValueError):  # single gains beside the arrays, or what is refused below
+            given = NO_LOG
+        if given.shape != (5, n):
+            given = np.zeros((5, n))
+            for i, x in enumerate(rows_of):
+                single = i in (2, 3) and np.ndim(x) == 0
+                given[i] = shaped(COMMANDED[i], x, (1,) if single else (n,))
         if not math.isfinite(np.vdot(given, given)) or given[2:4].min(initial=0.0) < 0.0:
             for name, row in zip(COMMANDED, given, strict=True):
                 checked(name, row, (n,))
@@ -367,19 +388,7 @@ class Plant:
     def _run(self, steps: int, log: Array = NO_LOG) -> None:
         if self._diverged:
             raise DivergedError(f"the plant stopped: {self._diverged}; reset it first")
-        status = step.run(
-            self._levels,
-            tuple(self._robot),
-            tuple(self._joints),
-            tuple(self._ground),
-            tuple(self._state),
-            tuple(self._settings),
-            tuple(self._command),
-            self._problem[:-1],
-            tuple(self._problem.work),
-            steps,
-            log,
-        )
+        status = self._take_steps(*self._bundles, tuple(self._command), *self._memory, steps, log)
         if status != step.FINE:
             self._diverged = f"{REASONS[status]} at t = {self.time:.6g} s"
             raise DivergedError(f"the plant stopped: {self._diverged}; its last good state is kept")
@@ -412,16 +421,20 @@ class Plant:
     @property
     def contacts(self) -> Contacts:
         """All contact points."""
-        position, velocity = np.empty((2, len(self.points), 3))
-        step.locate(tuple(self._robot), tuple(self._ground), position, velocity)
+        position, velocity, force = self.touch()
         return Contacts(
             link=self.points.link,
-            position=position,
-            velocity=velocity,
+            position=position.copy(),
+            velocity=velocity.copy(),
             depth=self._ground.points[:, at.DEPTH].copy(),
-            force_world=self._point(at.FORCE_WORLD, 3).copy(),
+            force_world=force.copy(),
             deflection=self._point(at.DEFLECTION, 2).copy(),
         )
+
+    def touch(self) -> tuple[Array, Array, Array]:
+        """Position, velocity and force (k, 3) of all contact points of `contacts`, in memory that is written again."""
+        self._locate()
+        return self._place, self._motion, self._point(at.FORCE_WORLD, 3)
 
     def _point(self, column: int, width: int) -> Array:
         return self._ground.points[:, column : column + width]

@@ -4,6 +4,8 @@ Spatial vectors are [angular; linear]. A pose (R, p) of frame a in frame b maps 
 those of a frame fixed in the body, in its axes, about its origin. [RBDA] chapter 2; [Murray, Li, Sastry] chapter 2.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -207,13 +209,19 @@ def rotation_from_quaternion(quaternion: ArrayLike) -> Array:
 
 def quaternion_product(a: Array, b: Array) -> Array:
     """Return the quaternion xyzw of the rotation b followed by a."""
-    (ax, ay, az, aw), (bx, by, bz, bw) = a.tolist(), b.tolist()
-    return np.array([
+    return np.array(hamilton(a.tolist(), b.tolist()))
+
+
+def hamilton(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float, float]:
+    """Return the product of quaternions xyzw as plain numbers."""
+    ax, ay, az, aw = a
+    bx, by, bz, bw = b
+    return (
         aw * bx + ax * bw + ay * bz - az * by,
         aw * by - ax * bz + ay * bw + az * bx,
         aw * bz + ax * by - ay * bx + az * bw,
         aw * bw - ax * bx - ay * by - az * bz,
-    ])  # fmt: skip
+    )
 
 
 def quaternion_from_rotation(R: ArrayLike) -> Array:

@@ -54,7 +54,8 @@ class Actuation:
         """
         n = len(joints)
         self.joints = tuple(joints)
-        self._order = np.array([self.joints.index(name) for name in order or joints], dtype=np.intp)
+        given = tuple(order) or self.joints
+        self._places = np.array([given.index(name) for name in self.joints], dtype=np.intp)
         self.kp, self.kd = spread(kp, n, "kp"), spread(kd, n, "kd")
         self.limit = spread(limit, n, "limit")
         self.action = action
@@ -99,8 +100,7 @@ class Actuation:
         """Take one effort per joint in the order given at the start; returns whether they were used."""
         if not self.efforts.accept_ordered(effort, now):
             return False
-        self._effort = np.empty(len(effort))
-        self._effort[self._order] = effort
+        self._effort = effort[self._places]
         return True
 
     def hold(self, q: Array) -> None:

@@ -9,7 +9,7 @@ from ..errors import ParameterError
 from ..kernels.scalar import add, cross, quaternion_matrix, sub, tmul
 from ..model import Model
 from ..plant import Measurement
-from ..spatial import quaternion_from_rotation, quaternion_product
+from ..spatial import hamilton, quaternion_from_rotation
 
 Array = NDArray[np.float64]
 Vector = Sequence[float]
@@ -26,7 +26,7 @@ class ImuMount:
             raise ParameterError(f"imu_link '{link}' must be fixed to the root link '{model.link_names[0]}'")
         self.model, self.R = model, model.link_R[index].ravel().tolist()
         self.place = model.link_p[index].tolist()
-        self.quaternion = quaternion_from_rotation(model.link_R[index])
+        self.quaternion = quaternion_from_rotation(model.link_R[index]).tolist()
         self.gravity = model.gravity.tolist()
 
     def measure(
@@ -37,18 +37,26 @@ class ImuMount:
         Specific force = acceleration - gravity: +9.81 on z when level at rest, 0 in free fall. A noisy `reading` of the
         same instant stands for what the root link does; its own motion moves the mount.
         """
+        attitude, omega, force = self.read(q, qd, qdd, reading)
+        return np.array(attitude), np.array(omega), np.array(force)
+
+    def read(
+        self, q: Array, qd: Array, qdd: Array, reading: Measurement | None = None
+    ) -> tuple[Vector, Vector, Vector]:
+        """Answer the same as plain numbers."""
         if self.model.floating_base:
-            attitude = quaternion_product(q[3:7], self.quaternion)
-            w, root, lever = self._moving(q, qd, qdd)
+            base = q[3:7].tolist()
+            attitude: Vector = hamilton(base, self.quaternion)
+            w, root, lever = self._moving(base, qd[:6].tolist(), qdd[:6].tolist())
         else:
             attitude, w, root, lever = self.quaternion, ZERO, sub(ZERO, self.gravity), ZERO
         if reading is not None:
             w, root = reading.angular_velocity.tolist(), reading.linear_acceleration.tolist()
-        return attitude, np.array(tmul(self.R, w)), np.array(tmul(self.R, add(root, lever)))
+        return attitude, tmul(self.R, w), tmul(self.R, add(root, lever))
 
-    def _moving(self, q: Array, qd: Array, qdd: Array) -> tuple[Vector, Vector, Vector]:
+    def _moving(self, base: Vector, qd: Vector, qdd: Vector) -> tuple[Vector, Vector, Vector]:
         """Angular velocity and specific force of the root link, and what the mount has more of it, base axes."""
-        w, v, turning, rate = (x.tolist() for x in (qd[:3], qd[3:6], qdd[:3], qdd[3:6]))
-        weight = tmul(quaternion_matrix(*q[3:7].tolist()), self.gravity)
+        w, v, turning, rate = qd[:3], qd[3:], qdd[:3], qdd[3:]
+        weight = tmul(quaternion_matrix(*base), self.gravity)
         lever = add(cross(turning, self.place), cross(w, cross(w, self.place)))
         return w, sub(add(rate, cross(w, v)), weight), lever

@@ -25,6 +25,7 @@ from ..control.imu import ImuMount
 from ..control.pace import Pace
 from ..control.payload import Payloads
 from ..control.simulation import Simulation, chosen_points, gains, home_pose
+from ..control.state import runs
 from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
 from ..plant import Plant, PlantParams, SensorNoise
@@ -100,6 +101,7 @@ class PlantNode(Component):
         base = v.frame_prefix + (v.base_frame or model.link_names[0])
         self.base_frame = base
         self.joint_message = wire.JointStateWriter(model.joint_names, base)
+        self.q_runs, self.v_runs = runs(model.q_index), runs(model.v_index)
         self.odometry = wire.OdometryWriter(v.odom_frame, base)
         self.imu_message = wire.ImuWriter(v.frame_prefix + (v.imu_link or model.link_names[0]))
         links = self.plant.contacts.link
@@ -260,37 +262,40 @@ class PlantNode(Component):
         plant, now = self.plant, round(1e9 * self.simulation.time)
         if self.pace.ticks % self.clock_every == 0:
             self.clocks.publish(self.clock_message.stamped(now))
-        q, qd, v = plant.q, plant.qd, self.model.v_index
-        if self.model.floating_base and self.heard(self.odometries):
+        q, qd = plant.q, plant.qd
+        if self.odometries in self.listened and self.model.floating_base:
             self.odometry.write(q, qd)
             self.odometries.publish(self.odometry.stamped(now))
         self.publish_contacts(now)
-        if self.heard(self.joint_states):
-            m = self.joint_message
-            m.position[:], m.velocity[:], m.effort[:] = q[self.model.q_index], qd[v], plant.tau
+        if self.joint_states in self.listened:
+            position, velocity, effort = self.joint_message.columns
+            for places, column, whole in ((self.q_runs, position, q.data), (self.v_runs, velocity, qd.data)):
+                for there, here in places:
+                    column[there] = whole[here]
+            effort[:] = plant.tau.data
             if self.reading is not None:
-                m.position[:], m.velocity[:] = self.reading.position, self.reading.velocity
-            self.joint_states.publish(m.stamped(now))
-        if self.heard(self.imus):
-            self.imu_message.write(*self.imu_mount.measure(q, qd, plant.qdd, self.reading))
+                position[:], velocity[:] = self.reading.position.data, self.reading.velocity.data
+            self.joint_states.publish(self.joint_message.stamped(now))
+        if self.imus in self.listened:
+            self.imu_message.write(*self.imu_mount.read(q, qd, plant.qdd, self.reading))
             self.imus.publish(self.imu_message.stamped(now))
         if self.pace.ticks % self.slow_every == 0:
             self.publish_slowly(now, q)
 
     def publish_contacts(self, now: int) -> None:
         """Publish every point in one message, and the sum of each link's forces to who listens to that link."""
-        wanted = [link for link, p in self.contact_wrenches.items() if self.heard(p)]
-        whole = self.heard(self.contact_sets)
+        whole, wanted = self.contact_sets in self.listened, self.listened.intersection(self.contact_wrenches.values())
         if not (wanted or whole):
             return
-        c = self.plant.contacts
+        position, velocity, force = self.plant.touch()
         if whole:
             m = self.contact_message
-            m.position[:], m.velocity[:], m.force[:] = c.position, c.velocity, c.force_world
+            m.position[:], m.velocity[:], m.force[:] = position, velocity, force
             self.contact_sets.publish(m.stamped(now))
-        for link in wanted:
-            self.wrenches[link].force[:] = c.force_world[self.rows[link]].sum(axis=0)
-            self.contact_wrenches[link].publish(self.wrenches[link].stamped(now))
+        for link, publisher in self.contact_wrenches.items() if wanted else ():
+            if publisher in wanted:
+                self.wrenches[link].force[:] = force[self.rows[link]].sum(axis=0)
+                publisher.publish(self.wrenches[link].stamped(now))
 
     def publish_slowly(self, now: int, q: convert.Array) -> None:
         """Publish energies, markers, and the base's transform at `marker_rate`."""
