@@ -6,7 +6,7 @@ is the frame of its first link. Joints stand in the order of the URDF tree walk 
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,10 @@ class Model:
     def lanes(self) -> tuple[tuple[int, ...], Array]:
         """Levels and packed rows of `limbs` for kernels that serve both drivers; for any other tree () and nothing."""
         return (self.limbs.levels, self.limbs.robot) if self.limbs is not None else ((), np.empty(0))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle, or copy, by fields."""
+        return _revived, tuple(getattr(self, member.name) for member in fields(self))
 
     def joint_index(self, name: str) -> int:
         """Position of joint `name` in `joint_names`. Raises UnknownNameError."""
@@ -450,6 +454,14 @@ def _limbs(packed: _Packed, floating_base: bool) -> Limbs | None:
         return None
     count, depth = shape
     return Limbs(count, tuple(range(depth)), limbs.pack(packed.parameters, count, depth))
+
+
+def _revived(*values: Any) -> Model:
+    """Model of these fields; copied arrays have lost that they are read-only, and kernels would be compiled anew."""
+    for value in values:
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
+    return Model(*values)
 
 
 def _frozen(values: ArrayLike, kind: type = np.float64) -> NDArray:

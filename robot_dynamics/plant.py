@@ -243,11 +243,24 @@ class Plant:
             tuple(self._settings),
         )
         self._memory = self._problem[:-1], tuple(self._problem.work)
+        self._place, self._motion = np.empty((2, len(self.points), 3))
+        self._bind()
+        self.reset(neutral(model), np.zeros(model.nv))
+
+    def _bind(self) -> None:
+        """Find the kernels' entries for these very arrays."""
         entry: Any = bound(step.run, *self._bundles, tuple(self._command), *self._memory, 1, NO_LOG)
         self._take_steps = entry.func
-        self._place, self._motion = np.empty((2, len(self.points), 3))
         self._locate = bound(step.locate, self._bundles[1], self._bundles[3], self._place, self._motion)
-        self.reset(neutral(model), np.zeros(model.nv))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the entries, which a copy finds for itself."""
+        return {name: value for name, value in vars(self).items() if name not in ("_take_steps", "_locate")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Go on as the plant that this is a copy of."""
+        vars(self).update(state)
+        self._bind()
 
     def reset(self, q: ArrayLike, qd: ArrayLike, deflection: ArrayLike | None = None) -> None:
         """Set the state (nq,), (nv,), the points' deflection (k, 2) [m], time 0, no command, no push, a new ledger.

@@ -1,14 +1,19 @@
 """The plant by its laws, on single bodies and a pendulum."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
+from numba.core import event
 
 import robot_dynamics as rd
 from robot_dynamics.contact.impulse import Impulse
 from robot_dynamics.contact.spring_damper import SpringDamper
-from robot_dynamics.contact.terrain import Plane
+from robot_dynamics.contact.terrain import HeightField, Plane
 from robot_dynamics.errors import DivergedError, ParameterError, ShapeError
 from robot_dynamics.plant import Plant, PlantParams, SensorNoise
+from robot_dynamics.share import share_folder
 
 G = 9.81
 INERTIAL = '<inertial><mass value="2"/><inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0" ixz="0" iyz="0"/></inertial>'
@@ -219,3 +224,28 @@ def test_bad_input_is_named(box):
         SpringDamper(friction=-1.0)
     with pytest.raises(ParameterError, match="duration must be above 0"):
         plant.push("b", np.zeros(6), 0.0)
+
+
+def pickled(plant: Plant) -> Plant:
+    return pickle.loads(pickle.dumps(plant))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickled], ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize(
+    "terrain", [Plane(), HeightField(np.zeros((9, 9)), 0.5, (-2.0, -2.0, 0.0))], ids=["plane", "field"]
+)
+def test_a_copy_goes_on_as_the_plant_does_by_itself_and_on_the_same_machine_code(copied, terrain):
+    model = rd.load_urdf(share_folder() / "urdf" / "mini_cheetah.urdf", floating_base=True)
+    plant = Plant(model, PlantParams(terrain=(terrain,)))
+    plant.advance(0.05)
+    with event.install_recorder("numba:compile") as compiled:
+        other = copied(plant)
+        here, there = plant.q.copy(), other.q.copy()
+        plant.advance(0.05)
+        assert np.array_equal(here, there)
+        assert np.array_equal(other.q, there)
+        other.advance(0.05)
+    assert compiled.buffer == []
+    assert np.array_equal(plant.q, other.q)
+    assert np.array_equal(plant.contacts.position, other.contacts.position)
+    assert not other.model.parameters.flags.writeable

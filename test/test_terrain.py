@@ -136,6 +136,7 @@ def test_no_ground_beside_a_height_field_or_without_terrain():
         (lambda: HeightField(np.zeros((2, 2)), 0.0), "spacing of HeightField must be above 0"),
         (lambda: HeightField(np.zeros((2, 2)), 0.1, scheme="cubic"), "one of bilinear, oracle"),
         (lambda: pack(["ground"]), "terrain must hold Plane, Box and HeightField"),
+        (lambda: pack(Plane()), r"terrain must be a sequence, such as \(Plane\(\),\)"),
     ],
 )
 def test_bad_figures_are_named(build, words):

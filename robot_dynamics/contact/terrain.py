@@ -117,8 +117,10 @@ def pack(terrain: Sequence[Surface]) -> tuple[Array, Array]:
     Raises
     ------
     ParameterError
-        Something that is not a Plane, Box or HeightField.
+        No sequence, or something in it that is not a Plane, Box or HeightField.
     """
+    if not isinstance(terrain, Sequence):
+        raise ParameterError(f"terrain must be a sequence, such as (Plane(),), got {terrain!r}")
     rows = np.zeros((len(terrain), kernel.SURFACE_COLUMNS))
     samples: list[Array] = []
     for row, surface in zip(rows, terrain, strict=True):
