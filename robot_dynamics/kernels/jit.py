@@ -3,6 +3,7 @@
 `inline`   a formula on tuples, always merged into its caller so that everything stays in registers;
 `strict`   the same without re-association, for code whose rounding matters;
 `routine`  a loop that kernels call, and that allocates nothing: arrays are not counted, which makes calls cheaper;
+           these three become machine code within a kernel only, where LLVM sees all of it at once;
 `kernel`   what Python calls or what allocates: compiled once, kept on disk, runs without the interpreter lock;
 `lean`     a kernel that allocates nothing;
 `brief`    a lean kernel so short that it keeps the interpreter lock.
@@ -20,9 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import config, njit, typeof
+from numba import _dynfunc, config, njit, typeof
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
 from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
+from numba.core.typed_passes import NativeLowering
 
 FAST = {"reassoc", "contract", "nsz", "arcp", "afn"}
 
@@ -37,6 +42,50 @@ INSIDE = {
 
 
 WRONG_DIMENSIONS = "an array has the wrong number of dimensions"
+
+
+class Ingredient(JITCodeLibrary):
+    """Code that only goes into kernels: numba would optimise and assemble it again in every caller."""
+
+    def _optimize_final_module(self) -> None:
+        """Leave it to the kernel."""
+
+    def _finalize_final_module(self) -> None:
+        """Be ready for linking, without machine code."""
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class LowerIngredient(NativeLowering):
+    """numba's last pass, into an `Ingredient`."""
+
+    _name = "lower_ingredient"
+
+    def run_pass(self, state: Any) -> bool:
+        """Make LLVM's code and an entry that stands for it."""
+        state.library = library = Ingredient(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags = state.flags.copy()
+        state.flags.no_compile = True
+        super().run_pass(state)
+        lowered = state["cr"]
+        description = lowered.fndesc
+        entry = _dynfunc.make_function(
+            description.lookup_module(), description.qualname, "", 0, lowered.env, (library,)
+        )
+        state.targetctx.insert_user_function(entry, description, [library])
+        state["cr"] = lowered._replace(cfunc=entry)
+        return True
+
+
+class InsideCompiler(CompilerBase):
+    """numba's compiler for `Inside`."""
+
+    def define_pipelines(self) -> list[Any]:
+        """numba's passes, the last one replaced."""
+        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        pipeline.passes = [(LowerIngredient if x is NativeLowering else x, why) for x, why in pipeline.passes]
+        pipeline.finalize()
+        return [pipeline]
 
 
 class Inside(CPUDispatcher):
@@ -71,7 +120,7 @@ def _expect_vectors(arguments: Sequence[Any]) -> None:
 
 def _inside(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
     def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = njit(function, **INSIDE, **flags)
+        dispatcher = njit(pipeline_class=InsideCompiler, **INSIDE, **flags)(function)
         if not config.DISABLE_JIT:
             dispatcher.__class__ = Inside
         return dispatcher
