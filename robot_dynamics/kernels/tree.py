@@ -100,6 +100,8 @@ from .scalar import (
 
 TURNS = 8 * LANES
 """Joints whose sines are computed together; the vectors of a longer robot are cut."""
+COSINE, SINE = UL, UA
+"""Columns that hold a joint's turn until U = I^A S is known."""
 
 # ---- joints --------------------------------------------------------------------------------------------------------
 
@@ -118,7 +120,16 @@ def coordinates(topology, parameters, q, first, count, w, x):
 
 
 @inline
-def placement(topology, parameters, i, q, x, c, s):
+def placement(topology, parameters, i, q, w):
+    """E, p of row i in its parent at q, kept in `w`; needs `turn`."""
+    placed, p = placement_of(topology, parameters, i, q, w[i, U], w[i, COSINE], w[i, SINE])
+    set9(w, i, E, placed)
+    set3(w, i, P, p)
+    return placed, p
+
+
+@inline
+def placement_of(topology, parameters, i, q, x, c, s):
     """E, p of row i in its parent at q; x, c, s: coordinate of a one-dof joint, its cosine and sine."""
     R = row9(parameters, i, R0)
     p = row3(parameters, i, P0)
@@ -162,8 +173,8 @@ def external(parameters, f_ext, i, body):
 
 
 @routine
-def place(topology, parameters, q, w):
-    """Placement of every row in its parent."""
+def turn(topology, parameters, q, w):
+    """Coordinates of all one-dof joints, their cosines and sines, into columns U, COSINE, SINE."""
     x, c, s = stack(TURNS), stack(TURNS), stack(TURNS)
     rows = topology.shape[0]
     for first in range(1, rows, TURNS):
@@ -177,10 +188,16 @@ def place(topology, parameters, q, w):
             to_lane(c, k, cosine)
             to_lane(s, k, sine)
         for k in range(count):
-            i = first + k
-            placed, p = placement(topology, parameters, i, q, lane(x, k), lane(c, k), lane(s, k))
-            set9(w, i, E, placed)
-            set3(w, i, P, p)
+            w[first + k, COSINE] = lane(c, k)
+            w[first + k, SINE] = lane(s, k)
+
+
+@routine
+def place(topology, parameters, q, w):
+    """Placement of every row in its parent."""
+    turn(topology, parameters, q, w)
+    for i in range(1, topology.shape[0]):
+        placement(topology, parameters, i, q, w)
 
 
 @inline
@@ -219,7 +236,7 @@ def fits(topology, q, qd, u, f_ext):
 @inline
 def rnea_outward(topology, parameters, q, qd, qdd, g, w):
     """Outward half of RNEA in link coordinates (R1-R3): motion and net force of rows; the world accelerates at -g."""
-    place(topology, parameters, q, w)
+    turn(topology, parameters, q, w)
     set3(w, 0, W, ZERO3)
     set3(w, 0, AL, ZERO3)
     set3(w, 0, A, scale(-1.0, g))
@@ -227,8 +244,7 @@ def rnea_outward(topology, parameters, q, qd, qdd, g, w):
         j = topology[i, PARENT]
         iv = topology[i, IV]
         kind = topology[i, KIND]
-        placed = row9(w, i, E)
-        p = row3(w, i, P)
+        placed, p = placement(topology, parameters, i, q, w)
         wj = row3(w, j, W)
         alj = row3(w, j, AL)
         ap = add(row3(w, j, A), mul(acceleration_matrix(wj, alj), p))
@@ -433,12 +449,11 @@ def composites(topology, parameters, q, w):
 @inline
 def aba_outward(topology, parameters, q, qd, f_ext, w):
     """Pass 1 of ABA: placement, velocity, c_i, I^A = I, p^A = v x* I v - f^X."""
-    place(topology, parameters, q, w)
+    turn(topology, parameters, q, w)
     set3(w, 0, W, ZERO3)
     for i in range(1, topology.shape[0]):
         j = topology[i, PARENT]
-        placed = row9(w, i, E)
-        p = row3(w, i, P)
+        placed, p = placement(topology, parameters, i, q, w)
         wj = row3(w, j, W)
         wi, cl, ca = motion(topology, parameters, i, placed, wj, cross(wj, cross(wj, p)), qd)
         h = row3(parameters, i, MOMENT)
