@@ -9,7 +9,7 @@ import numpy as np
 
 from . import limbs, tree
 from .jit import inline, kernel, lean
-from .lanes import LANES, lane, lane3, lane6, lane9, stack, to_lane, to_lane3, to_lane6, to_lane9, wide
+from .lanes import LANES, lane, lane3, lane6, lane9, stack, to_lane, to_lane3, to_lane6, to_lane9, transpose, wide
 from .limbs import CA, CL, DEEPEST, DI, KEPT, UA, UL, E, U
 from .link import (
     accelerate,
@@ -88,7 +88,9 @@ def limbed_inverse_dynamics(levels, robot, Q, QD, QDD, tau):
 @inline
 def read(X, width, k, x):
     """States k to k + LANES, rows of length `width`, into lanes."""
-    for j in range(width):
+    for j in range(0, width - LANES + 1, LANES):
+        transpose(X, k * width + j, width, x, j * LANES, LANES)
+    for j in range(width // LANES * LANES, width):
         for o in range(LANES):
             to_lane(x, j * LANES + o, lane(X, (k + o) * width + j))
 
@@ -96,8 +98,10 @@ def read(X, width, k, x):
 @inline
 def write(x, width, k, X):
     """Inverse of `read`."""
-    for o in range(LANES):
-        for j in range(width):
+    for j in range(0, width - LANES + 1, LANES):
+        transpose(x, j * LANES, LANES, X, k * width + j, width)
+    for j in range(width // LANES * LANES, width):
+        for o in range(LANES):
             to_lane(X, (k + o) * width + j, lane(x, j * LANES + o))
 
 

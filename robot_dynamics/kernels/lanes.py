@@ -65,6 +65,45 @@ def _to_lane(context, x, o, value):
     return types.void(x, types.intp, types.float64), codegen
 
 
+def _exchange(builder, a, b, s):
+    """Rows a and b of a square, s rows apart, after exchanging its blocks of s x s beside the diagonal."""
+    kind = ir.VectorType(ir.IntType(32), LANES)
+    upper = [k if not k & s else k - s + LANES for k in range(LANES)]
+    lower = [k + s if not k & s else k + LANES for k in range(LANES)]
+    return [builder.shuffle_vector(a, b, ir.Constant(kind, mask)) for mask in (upper, lower)]
+
+
+def _transpose(context, x, o, across, out, p, down):
+    """out[p + j down + i] = x[o + i across + j] for i, j < LANES, in registers."""
+
+    def codegen(context, builder, signature, arguments):
+        _, o, across, _, p, down = arguments
+        row = ir.VectorType(ir.DoubleType(), LANES).as_pointer()
+
+        def places(k, first, stride):
+            data = make_array(signature.args[k])(context, builder, arguments[k]).data
+            for i in range(LANES):
+                place = builder.add(first, builder.mul(stride, context.get_constant(types.intp, i)))
+                yield builder.bitcast(builder.gep(data, [place], inbounds=True), row)
+
+        square = [builder.load(place, align=8) for place in places(0, o, across)]
+        for s in (1, 2, 4):
+            for i in range(LANES):
+                if not i & s:
+                    square[i], square[i + s] = _exchange(builder, square[i], square[i + s], s)
+        for line, place in zip(square, places(3, p, down), strict=True):
+            builder.store(line, place, align=8)
+        return context.get_dummy_value()
+
+    return types.void(x, types.intp, types.intp, out, types.intp, types.intp), codegen
+
+
+def _transpose_loops(x, o, across, out, p, down):
+    """`transpose` un-jitted."""
+    for i in range(LANES):
+        out[p + i : p + i + LANES * down : down] = x[o + i * across : o + i * across + LANES]
+
+
 def _wide(context):
     """Fill 512-bit registers where there are any: LLVM stops at 256 on processors that clock down for more."""
 
@@ -81,11 +120,13 @@ def _nothing():
 
 if config.DISABLE_JIT:
     wide = _nothing
+    transpose = _transpose_loops
     stack = np.empty
     lane = np.ndarray.__getitem__
     to_lane = np.ndarray.__setitem__
 else:
     wide = intrinsic(_wide)
+    transpose = intrinsic(_transpose)
     stack = intrinsic(prefer_literal=True)(_stack)
     lane = intrinsic(_lane)
     to_lane = intrinsic(_to_lane)
