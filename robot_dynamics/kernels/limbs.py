@@ -186,15 +186,14 @@ def fits(levels, robot, q, qd, u, f_ext):
 def spread_wrenches(levels, robot, limbs, f_ext, out):
     """Wrenches of the environment on the limbs' bodies, force before moment, row axes, for `less_wrench`."""
     depth = len(levels)
-    pushed = nonzero(f_ext)
+    if not nonzero(f_ext):
+        for k in range(6 * LANES * depth):
+            to_lane(out, k, 0.0)
+        return
     first = 12 if robot[BASE_DOFS] > 0.0 else 6
     for j in range(depth):
         t = depth - 1 - j
         o = t * 6 * LANES
-        if not pushed:
-            for k in range(6 * LANES):
-                to_lane(out, o + k, 0.0)
-            continue
         for limb in range(limbs):
             turn = lane9(robot, parameter(t, TURN, limb))
             i = first + 6 * (limb * depth + j)
