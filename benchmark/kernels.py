@@ -51,11 +51,11 @@ def limb_loop(what, levels, robot, Q, V, X, out, H, repeats):
 
 
 @kernel
-def contact_loop(levels, robot, topology, parameters, rows, r, Q, inertia, response, repeats):
+def contact_loop(levels, robot, topology, parameters, rows, r, Q, room, inertia, response, repeats):
     """`repeats` times contact inertia and test-force response over all states."""
     for _ in range(repeats):
         for k in range(Q.shape[0]):
-            propagators.contact_space(levels, robot, topology, parameters, rows, r, Q[k], False, inertia, response)
+            propagators.contact_space(levels, robot, topology, parameters, rows, r, Q[k], room, inertia, response)
 
 
 def loops(case: Case, driver: str) -> dict[str, Callable[[], float]]:
@@ -89,11 +89,12 @@ def contact(case: Case, cpp: Cpp) -> Iterator[Row]:
     model, feet = case.model, go2_feet(case.model)
     rows, r = point_rows(model, feet)
     inertia, response = np.empty((12, 12)), np.empty((12, model.nv))
+    levels, limbed = model.lanes
+    room = propagators.room(levels, model.topology, model.nv, len(rows), model.has_mimic)
+    robot = levels, limbed, model.topology, model.parameters
 
     def ours() -> None:
-        contact_loop(
-            *model.lanes, model.topology, model.parameters, rows, r, case.states[0], inertia, response, REPEATS
-        )
+        contact_loop(*robot, rows, r, case.states[0], room, inertia, response, REPEATS)
 
     calls: dict[Hashable, Callable[[], float]] = {"ours": timed(ours, STATES * REPEATS)}
     if cpp.library is not None:

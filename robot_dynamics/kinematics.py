@@ -176,7 +176,7 @@ def contact_inertia_inverse(model: Model, points: Points, q: ArrayLike) -> Array
         A joint has no inertia about its axis.
     """
     inertia = _inertia_room(points)
-    _contact_space(model, points, q, inertia, None)
+    _contact_space(model, points, q, inertia, np.empty((0, model.nv)))
     return inertia
 
 
@@ -189,7 +189,7 @@ def test_force_response(model: Model, points: Points, q: ArrayLike) -> Array:
         A joint has no inertia about its axis.
     """
     response = _response_room(model, points)
-    _contact_space(model, points, q, None, response)
+    _contact_space(model, points, q, np.empty((0, 0)), response)
     return response
 
 
@@ -201,13 +201,14 @@ def _response_room(model: Model, points: Points) -> Array:
     return np.empty((len(points), 3, model.nv))
 
 
-def _contact_space(model: Model, points: Points, q: ArrayLike, inertia: Array | None, response: Array | None) -> None:
+def _contact_space(model: Model, points: Points, q: ArrayLike, inertia: Array, response: Array) -> None:
     check_regular(model)
     row, r = point_rows(model, points)
     q = checked("q", q, (model.nq,))
-    by_rows = None if response is None else response.reshape(-1, model.nv)
-    robot = *model.lanes, model.topology, model.parameters
-    propagators.contact_space(*robot, row, r, q, model.has_mimic, inertia, by_rows)
+    levels, limbed = model.lanes
+    room = propagators.room(levels, model.topology, model.nv, len(points), model.has_mimic)
+    by_rows = response.reshape(-1, model.nv)
+    propagators.contact_space(levels, limbed, model.topology, model.parameters, row, r, q, room, inertia, by_rows)
 
 
 test_force_response.__test__ = False  # type: ignore[attr-defined]  # the name is the field's; pytest must not collect it

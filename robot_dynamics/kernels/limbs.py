@@ -74,6 +74,7 @@ from .scalar import (
     add6,
     apply_blocks,
     cross,
+    dot,
     inverse_blocks,
     matmul,
     mul,
@@ -103,7 +104,7 @@ MEMORY = KEPT_SIZE + 21
 SEAT, FRAME, ARM = 13, 4, 1
 """What lanes of contacts know of a contact: joints between its body and the tip, touching point, axes."""
 SEAT_SIZE = SEAT * LANES
-PATH_SIZE = DEEPEST * 6 * LANES
+PATH_SIZE = DEEPEST * 3 * LANES
 ROOT_SIZE = 36 * LANES
 SEEN_SIZE = DEEPEST * SEEN * LANES
 WRENCH_SIZE = DEEPEST * 6 * LANES
@@ -162,6 +163,19 @@ def rigid_body(robot, t, limb):
         lane(robot, parameter(t, MASS, limb)),
         lane3(robot, parameter(t, MOMENT, limb)),
         lane6(robot, parameter(t, INERTIA, limb)),
+    )
+
+
+@inline
+def kept_joint(robot, t, limb, kept):
+    """E, p, U, 1/D of joint t."""
+    o = t * KEPT * LANES + limb
+    return (
+        lane9(kept, o + E * LANES),
+        lane3(robot, parameter(t, P0, limb)),
+        lane3(kept, o + UL * LANES),
+        lane3(kept, o + UA * LANES),
+        lane(kept, o + DI * LANES),
     )
 
 
@@ -308,6 +322,40 @@ def inverse_dynamics(levels, robot, q, qd, qdd, f_ext, tau):
 
 
 @inline
+def articulate(robot, t, limb, E_, M, H, N, extra, kept):
+    """I^a, U, 1/D of joint t (A5, A7) from I^A; `extra` joins its armature; E, U, 1/D are kept."""
+    ul, ua, d = revolute_column(M, H, N)
+    di = 1.0 / (d + lane(robot, parameter(t, ARMATURE, limb)) + extra)
+    o = t * KEPT * LANES + limb
+    to_lane9(kept, o + E * LANES, E_)
+    to_lane3(kept, o + UL * LANES, ul)
+    to_lane3(kept, o + UA * LANES, ua)
+    to_lane(kept, o + DI * LANES, di)
+    return project(M, H, N, ul, ua, di), ul, ua, di
+
+
+@inline
+def remember(levels, memory, kept):
+    """Copy what is kept of the joints to memory."""
+    for k in range(len(levels) * KEPT * LANES):
+        memory[k] = kept[k]
+
+
+@inline
+def remember_base(memory, M, H, N):
+    """Write the inverse inertia of a free base to memory."""
+    part6_to(memory, BASE, M)
+    part9_to(memory, BASE + 6, H)
+    part6_to(memory, BASE + 15, N)
+
+
+@inline
+def base_inverse(memory):
+    """Inverse inertia of a free base from memory."""
+    return part6(memory, BASE), part9(memory, BASE + 6), part6(memory, BASE + 15)
+
+
+@inline
 def aba_limb(walk, levels, robot, limb, iq, iv, q, qd, tau, wrench, added, w, kept):
     """Passes 1 and 2 of ABA over the limb ahead: I^a and p^a that its carrier, turning with w, feels (A3-A8)."""
     if len(levels) == 0:
@@ -325,18 +373,12 @@ def aba_limb(walk, levels, robot, limb, iq, iv, q, qd, tau, wrench, added, w, ke
     M, H, N = add_blocks(body_blocks(m, h, inertia), tip)
     f = add(f, ft)
     n = add(n, nt)
-    ul, ua, d = revolute_column(M, H, N)
-    di = 1.0 / (d + lane(robot, parameter(t, ARMATURE, limb)) + extra)
+    (M, H, N), ul, ua, di = articulate(robot, t, limb, E_, M, H, N, extra, kept)
     u = effort - n[2]
     o = t * KEPT * LANES + limb
-    to_lane9(kept, o + E * LANES, E_)
     to_lane3(kept, o + CL * LANES, cl)
     to_lane3(kept, o + CA * LANES, ca)
-    to_lane3(kept, o + UL * LANES, ul)
-    to_lane3(kept, o + UA * LANES, ua)
-    to_lane(kept, o + DI * LANES, di)
     to_lane(kept, o + U * LANES, u)
-    M, H, N = project(M, H, N, ul, ua, di)
     f, n = project_force(M, H, N, ul, ua, di, u, f, n, cl, ca)
     f, n = force_to_parent(E_, p, f, n)
     return blocks_to_parent(E_, p, M, H, N), f, n
@@ -349,12 +391,9 @@ def accelerate_limb(walk, levels, robot, limb, kept, a, al, qdd):
         return
     t = len(levels) - 1
     o = t * KEPT * LANES + limb
-    p = lane3(robot, parameter(t, P0, limb))
-    cl = lane3(kept, o + CL * LANES)
-    a, al = accelerate(lane9(kept, o + E * LANES), p, a, al, cl, lane3(kept, o + CA * LANES))
-    ul = lane3(kept, o + UL * LANES)
-    ua = lane3(kept, o + UA * LANES)
-    x = joint_acceleration(ul, ua, lane(kept, o + DI * LANES), lane(kept, o + U * LANES), a, al)
+    E_, p, ul, ua, di = kept_joint(robot, t, limb, kept)
+    a, al = accelerate(E_, p, a, al, lane3(kept, o + CL * LANES), lane3(kept, o + CA * LANES))
+    x = joint_acceleration(ul, ua, di, lane(kept, o + U * LANES), a, al)
     to_lane(qdd, t * LANES + limb, x)
     walk(walk, levels[1:], robot, limb, kept, a, (al[0], al[1], al[2] + x), qdd)
 
@@ -389,15 +428,12 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
         part3_to(qdd, 3, sub(a_free, a))
         a = a_free
         if memory is not None:
-            part6_to(memory, BASE, M)
-            part9_to(memory, BASE + 6, H)
-            part6_to(memory, BASE + 15, N)
+            remember_base(memory, M, H, N)
     for limb in range(limbs):
         accelerate_limb(accelerate_limb, levels, robot, limb, kept, a, al, x)
     collect(levels, limbs, x, iv, qdd)
     if memory is not None:
-        for k in range(len(levels) * KEPT * LANES):
-            memory[k] = kept[k]
+        remember(levels, memory, kept)
 
 
 @brief
@@ -505,6 +541,36 @@ def mass_matrix(levels, robot, q, H_out):
 
 
 @inline
+def articulate_limb(walk, levels, robot, limb, iq, q, kept):
+    """I^a of the limb ahead as its carrier feels it (A5, A7), all that paths need of `aba_limb`."""
+    if len(levels) == 0:
+        return ZERO6, ZERO9, ZERO6
+    t = len(levels) - 1
+    E_, p = placement(robot, t, limb, lane(q, iq))
+    m, h, inertia = rigid_body(robot, t, limb)
+    tip = walk(walk, levels[1:], robot, limb, iq + 1, q, kept)
+    M, H, N = add_blocks(body_blocks(m, h, inertia), tip)
+    blocks, _, _, _ = articulate(robot, t, limb, E_, M, H, N, 0.0, kept)
+    return blocks_to_parent(E_, p, blocks[0], blocks[1], blocks[2])
+
+
+@routine
+def articulated_inertia(levels, robot, q, memory):
+    """What `aba` leaves in memory for paths."""
+    limbs, iq, iv = dimensions(levels, robot)
+    kept = stack(KEPT_SIZE)
+    m, h, inertia = base_body(robot)
+    blocks = body_blocks(m, h, inertia)
+    for limb in range(limbs):
+        own = articulate_limb(articulate_limb, levels, robot, limb, iq + limb * len(levels), q, kept)
+        blocks = add_blocks(blocks, own)
+    if iv > 0:
+        M, H, N = inverse_blocks(blocks[0], blocks[1], blocks[2])
+        remember_base(memory, M, H, N)
+    remember(levels, memory, kept)
+
+
+@inline
 def rank(levels, w_rows, i, limbs):
     """Limb of row i (0 for the base) and the number of joints between its body and the limb's tip."""
     depth = len(levels)
@@ -522,15 +588,15 @@ def add_force(force, here, Ri, r, d):
 
 
 @inline
-def cross_joint(walk, forces, placed, p, ul, ua, di, o, first, paths):
-    """Write what forces do to a joint, z and z / D, into `paths`; returns what its carrier feels (P5)."""
+def cross_joint(walk, forces, joint, o, paths):
+    """Write what forces do to a joint, z, into `paths` from o; returns what its carrier feels (P5)."""
     if len(forces) == 0:
         return ()
     f, n = forces[0]
-    to_lane(paths, first * LANES + o, n[2])
-    to_lane(paths, (first + 3) * LANES + o, di * n[2])
+    placed, p, ul, ua, di = joint
+    to_lane(paths, o, n[2])
     onward = propagate(placed, p, ul, ua, di, n[2], f, n)
-    return (onward, *walk(walk, forces[1:], placed, p, ul, ua, di, o, first + 1, paths))
+    return (onward, *walk(walk, forces[1:], joint, o + LANES, paths))
 
 
 @inline
@@ -539,16 +605,11 @@ def path_limb(walk, levels, robot, limb, R, seat, kept, paths):
     if len(levels) == 0:
         return (ZERO3, ZERO3), (ZERO3, ZERO3), (ZERO3, ZERO3)
     t = len(levels) - 1
-    k = t * KEPT * LANES + limb
-    E_ = lane9(kept, k + E * LANES)
-    p = lane3(robot, parameter(t, P0, limb))
-    ul = lane3(kept, k + UL * LANES)
-    ua = lane3(kept, k + UA * LANES)
-    di = lane(kept, k + DI * LANES)
-    Ri = matmul(R, E_)
+    joint = kept_joint(robot, t, limb, kept)
+    Ri = matmul(R, joint[0])
     x, y, z = walk(walk, levels[1:], robot, limb, Ri, seat, kept, paths)
     forces = seated(seat, t, Ri, x, y, z)
-    return cross_joint(cross_joint, forces, E_, p, ul, ua, di, limb, t * 6, paths)
+    return cross_joint(cross_joint, forces, joint, t * 3 * LANES + limb, paths)
 
 
 @inline
@@ -591,19 +652,19 @@ def take_seats(levels, rows_count, limbs, carrier, seat, first, count, seats):
 
 
 @inline
-def leave_seats(levels, rows_count, limbs, iv, carrier, first, end, paths, root, z, y):
-    """Copy the paths of contacts first to end to columns of z and y."""
+def leave_seats(levels, rows_count, limbs, iv, carrier, first, end, paths, root, memory, z, y):
+    """Copy the paths of contacts first to end to columns of z and y = D^-1 z."""
     depth = len(levels)
     for a in range(first, end):
         c = 3 * a
         limb, _ = rank(levels, rows_count, carrier[a], limbs)
-        for k in range(z.shape[0]):
-            set3(z, k, c, ZERO3)
+        for k in range(y.shape[0]):
             set3(y, k, c, ZERO3)
         for j in range(depth):
-            t = (depth - 1 - j) * 6 * LANES + limb
-            set3(z, iv + limb * depth + j, c, lane3(paths, t))
-            set3(y, iv + limb * depth + j, c, lane3(paths, t + 3 * LANES))
+            t = depth - 1 - j
+            x = lane3(paths, t * 3 * LANES + limb)
+            set3(z, iv + limb * depth + j, c, x)
+            set3(y, iv + limb * depth + j, c, scale(lane(memory, (t * KEPT + DI) * LANES + limb), x))
         for d in range(3 if iv > 0 else 0):
             for k in range(6):
                 z[k, c + d] = lane(root, (12 * d + k) * LANES + limb)
@@ -620,7 +681,7 @@ def contact_paths(levels, robot, memory, q, rows_count, count, carrier, seat, z,
     if iv > 0:
         Q = part4(q, 3)
         R = quaternion_matrix(Q[0], Q[1], Q[2], Q[3])
-        M, H, N = part6(memory, BASE), part9(memory, BASE + 6), part6(memory, BASE + 15)
+        M, H, N = base_inverse(memory)
     first = 0
     while first < count:
         end = take_seats(levels, rows_count, limbs, carrier, seat, first, count, seats)
@@ -631,7 +692,7 @@ def contact_paths(levels, robot, memory, q, rows_count, count, carrier, seat, z,
             root_force(fx, M, H, N, limb, 0, root)
             root_force(fy, M, H, N, limb, 12, root)
             root_force(fz, M, H, N, limb, 24, root)
-        leave_seats(levels, rows_count, limbs, iv, carrier, first, end, paths, root, z, y)
+        leave_seats(levels, rows_count, limbs, iv, carrier, first, end, paths, root, memory, z, y)
         first = end
 
 
@@ -646,18 +707,14 @@ def joint_path(levels, robot, memory, v, c, z, y):
         y[k, c] = 0.0
     f, n = ZERO3, ZERO3
     for j in range((v - iv) % depth, -1, -1):
-        t = depth - 1 - j
-        k = t * KEPT * LANES + limb
         i = iv + limb * depth + j
-        di = lane(memory, k + DI * LANES)
+        E_, p, ul, ua, di = kept_joint(robot, depth - 1 - j, limb, memory)
         s = 1.0 if i == v else n[2]
         z[i, c] = s
         y[i, c] = di * s
-        ul = lane3(memory, k + UL * LANES)
-        ua = lane3(memory, k + UA * LANES)
-        f, n = propagate(lane9(memory, k + E * LANES), lane3(robot, parameter(t, P0, limb)), ul, ua, di, s, f, n)
+        f, n = propagate(E_, p, ul, ua, di, s, f, n)
     if iv > 0:
-        M, H, N = part6(memory, BASE), part9(memory, BASE + 6), part6(memory, BASE + 15)
+        M, H, N = base_inverse(memory)
         a, al = apply_blocks(M, H, N, f, n)
         set_column3(z, 0, c, n)
         set_column3(z, 3, c, f)
@@ -671,14 +728,54 @@ def respond_limb(walk, levels, robot, limb, iv, kept, a, al, given, x):
     if len(levels) == 0:
         return
     t = len(levels) - 1
-    k = t * KEPT * LANES + limb
     own = lane(given, iv)
-    a, al = accelerate(lane9(kept, k + E * LANES), lane3(robot, parameter(t, P0, limb)), a, al, ZERO3, ZERO3)
-    ul = lane3(kept, k + UL * LANES)
-    ua = lane3(kept, k + UA * LANES)
-    qdd = own + joint_acceleration(ul, ua, lane(kept, k + DI * LANES), 0.0, a, al)
+    E_, p, ul, ua, di = kept_joint(robot, t, limb, kept)
+    a, al = accelerate(E_, p, a, al, ZERO3, ZERO3)
+    qdd = own + joint_acceleration(ul, ua, di, 0.0, a, al)
     to_lane(x, t * LANES + limb, qdd)
     walk(walk, levels[1:], robot, limb, iv + 1, kept, a, (al[0], al[1], al[2] + qdd), given, x)
+
+
+@inline
+def reach_limb(walk, levels, robot, limb, kept, paths):
+    """Unit efforts of the joints ahead, nearest first, as their carrier feels them (P10)."""
+    if len(levels) == 0:
+        return ()
+    t = len(levels) - 1
+    E_, p, ul, ua, di = joint = kept_joint(robot, t, limb, kept)
+    outer = walk(walk, levels[1:], robot, limb, kept, paths)
+    onward = cross_joint(cross_joint, outer, joint, t * DEEPEST * LANES + limb, paths)
+    return (propagate(E_, p, ul, ua, di, 1.0, ZERO3, ZERO3), *onward)
+
+
+@inline
+def answer(levels, limb, iv, t, a, al, reach, paths, given):
+    """Acceleration of joint t to `given` D^-1 z, by the path of its unit effort (P12); a, al: the base's."""
+    own = iv + len(levels) - 1 - t
+    o = t * 6 * LANES + limb
+    qdd = lane(given, own) + dot(lane3(reach, o), al) + dot(lane3(reach, o + 3 * LANES), a)
+    for k in range(len(levels) - 1 - t):
+        qdd += lane(paths, ((t + 1 + k) * DEEPEST + k) * LANES + limb) * lane(given, own - 1 - k)
+    return qdd
+
+
+@routine
+def respond_all(levels, robot, memory, X):
+    """`respond` of every row of X (n, nv), by the paths of the unit efforts of all joints."""
+    limbs, _, iv = dimensions(levels, robot)
+    reach, paths, x = stack(WRENCH_SIZE), stack(ENTRY_SIZE), stack(JOINT_SIZE)
+    for limb in range(limbs):
+        keep(keep, reach_limb(reach_limb, levels, robot, limb, memory, paths), len(levels) - 1, limb, reach)
+    for c in range(X.shape[0]):
+        given = X[c]
+        a, al = ZERO3, ZERO3
+        if iv > 0:
+            a, al = part3(given, 3), part3(given, 0)
+        for limb in range(limbs):
+            for t in range(len(levels)):
+                qdd = answer(levels, limb, iv + limb * len(levels), t, a, al, reach, paths, given)
+                to_lane(x, t * LANES + limb, qdd)
+        collect(levels, limbs, x, iv, given)
 
 
 @routine

@@ -12,7 +12,7 @@ import numpy as np
 from . import limbs
 from .bodies import books, twists, world_poses
 from .dense import factorize, solve
-from .jit import inline, kernel, routine
+from .jit import inline, lean, routine
 from .link import accelerate, joint_acceleration, propagate
 from .rows import (
     DI,
@@ -48,7 +48,6 @@ from .tree import (
     along,
     clear_world,
     crba,
-    dimensions,
     place,
     rnea_inward,
     rnea_outward,
@@ -228,7 +227,15 @@ def term(z, y, k, a, b):
     )
 
 
-@routine
+@inline
+def free_block(z, y, k, a, b):
+    """z_a^T y_b of three columns each over the six terms of a free joint from dof k."""
+    S = add9(term(z, y, k, a, b), term(z, y, k + 1, a, b))
+    S = add9(S, add9(term(z, y, k + 2, a, b), term(z, y, k + 3, a, b)))
+    return add9(S, add9(term(z, y, k + 4, a, b), term(z, y, k + 5, a, b)))
+
+
+@inline
 def block_product(topology, i, a, b, z, y):
     """z_a^T y_b of three columns each over the joints from row i to the root (P8); i < 0: over all joints.
 
@@ -241,12 +248,10 @@ def block_product(topology, i, a, b, z, y):
     while i > 0:
         kind = topology[i, KIND]
         iv = topology[i, IV]
-        if kind != FIXED:
-            S = add9(S, term(z, y, iv, a, b))
         if kind == FREE:
-            S = add9(add9(S, term(z, y, iv + 1, a, b)), term(z, y, iv + 2, a, b))
-            S = add9(add9(S, term(z, y, iv + 3, a, b)), term(z, y, iv + 4, a, b))
-            S = add9(S, term(z, y, iv + 5, a, b))
+            S = add9(S, free_block(z, y, iv, a, b))
+        elif kind != FIXED:
+            S = add9(S, term(z, y, iv, a, b))
         i = topology[i, PARENT]
     return S
 
@@ -347,48 +352,49 @@ def respond(topology, L, w, X, motion):
 
 
 @routine
-def point_paths(levels, limbed, memory, topology, parameters, point_rows, point_r, q, L, w, seat, zero, qdd, z, y):
-    """Paths z, y of the world axes at every point, three columns each, leaving what is behind them."""
-    free_motion_of(levels, limbed, memory, topology, parameters, q, zero, zero, zero[:0], zero, L, w, qdd)
-    if len(levels) == 0:
-        world_poses(topology, w)
-    count = point_rows.shape[0]
-    for c in range(count):
-        set3(seat, c, 0, row3(point_r, c, 0))
-        set9(seat, c, 3, IDENTITY)
-    contact_paths(levels, limbed, memory, topology, parameters, L, w, q, count, point_rows, seat, z, y)
+def inertia_at(levels, limbed, topology, parameters, q, memory, vectors, L, w):
+    """What paths need at q, in memory or in `w` and L; vectors (2, nv): no motion, and room for one."""
+    if len(levels) > 0:
+        limbs.articulated_inertia(levels, limbed, q, memory)
+        return
+    still, answer = vectors[0], vectors[1]
+    tree_motion_of(topology, parameters, q, still, still, still[:0], still, L, w, answer)
+    world_poses(topology, w)
 
 
-@kernel
-def contact_space(levels, limbed, topology, parameters, point_rows, point_r, q, dense, inertia, response):
+def room(levels, topology, nv, count, dense):
+    """Memory that `contact_space` of `count` points needs; dense: H couples distant branches."""
+    rows, remembered = (len(topology), 0) if len(levels) == 0 else (0, limbs.MEMORY)
+    side = nv if dense else 0
+    memory, vectors, paths = np.empty(remembered), np.zeros((2, nv)), np.empty((2, nv, 3 * count))
+    seat, w, motion = np.empty((count, 12)), np.empty((rows, WORKSPACE)), np.empty((rows, 18 * count))
+    return memory, vectors, paths, seat, w, motion, np.empty((side, side))
+
+
+@lean
+def contact_space(levels, limbed, topology, parameters, carrier, r, q, room, inertia, response):
     """J H^-1 J^T (3k, 3k) into `inertia` (P7, P8), H^-1 J^T into the rows of `response` (3k, nv) (P12, P13).
 
-    World axes at points of rows, three rows and columns for each; None leaves one of the two out.
+    World axes at points r (k, 3) of rows, three rows and columns for each; matrices without rows leave one out.
     """
-    _, nv = dimensions(topology)
-    rows = topology.shape[0] if len(levels) == 0 else 0
-    count = point_rows.shape[0]
-    n = 3 * count
-    w = np.empty((rows, WORKSPACE))
-    L = np.empty((nv if dense else 0, nv if dense else 0))
-    vectors = np.zeros((2, nv))
-    paths = np.empty((2, nv, n))
+    memory, vectors, paths, seat, w, motion, L = room
     z, y = paths[0], paths[1]
-    more = np.empty(limbs.MEMORY + 12 * count)
-    seat = more[limbs.MEMORY :].reshape(count, 12)
-    point_paths(
-        levels, limbed, more, topology, parameters, point_rows, point_r, q, L, w, seat, vectors[0], vectors[1], z, y
-    )
-    if dense:
-        solve_columns(L, n, z, y)
-    if inertia is not None:
-        couple(topology, L, 1.0, count, n, point_rows, z, y, inertia)
-    if response is not None:
-        for c in range(n):
-            for k in range(nv):
-                response[c, k] = y[k, c]
-        if len(levels) > 0:
-            for c in range(n):
-                limbs.respond(levels, limbed, more, response[c])
-        else:
-            respond(topology, L, w, response, np.empty((rows, 6 * n)))
+    count = carrier.shape[0]
+    inertia_at(levels, limbed, topology, parameters, q, memory, vectors, L, w)
+    for a in range(count):
+        set3(seat, a, 0, row3(r, a, 0))
+        set9(seat, a, 3, IDENTITY)
+    contact_paths(levels, limbed, memory, topology, parameters, L, w, q, count, carrier, seat, z, y)
+    if L.shape[0] > 0:
+        solve_columns(L, 3 * count, z, y)
+    if inertia.shape[0] > 0:
+        couple(topology, L, 1.0, count, 3 * count, carrier, z, y, inertia)
+    if response.shape[0] == 0:
+        return
+    for c in range(response.shape[0]):
+        for k in range(response.shape[1]):
+            response[c, k] = y[k, c]
+    if len(levels) > 0:
+        limbs.respond_all(levels, limbed, memory, response)
+    else:
+        respond(topology, L, w, response, motion)
