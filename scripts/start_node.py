@@ -4,8 +4,10 @@ import os
 import signal
 import sys
 
-for number in (signal.SIGINT, signal.SIGTERM):
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+for number in SIGNALS:
     signal.signal(number, lambda *_: os._exit(0))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
 from runpy import run_module  # noqa: E402 - not before the handlers
 

@@ -92,7 +92,7 @@ def test_a_signal_ends_a_start_that_holds_a_lock_of_rclpy():
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-@pytest.mark.parametrize("module", ["runpy", "numpy", "numba", "rclpy", "robot_dynamics.ros.component"])
+@pytest.mark.parametrize("module", ["encodings", "runpy", "numpy", "numba", "rclpy", "robot_dynamics.ros.component"])
 def test_a_signal_ends_a_node_that_is_still_imported(monkeypatch, module, number):
     monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)

@@ -163,8 +163,8 @@ def node(
 ) -> Node:
     """One node of this package: its files in config/, then `params_file`, then the `overrides` that are not None.
 
-    `loop` says whether plant, controller and feedforward run together. The launch ends when and as the node
-    does.
+    `loop` says whether plant, controller and feedforward run together. The launch ends when the node does, and
+    as the node does.
     """
     files = [*parameter_files(name, urdf_path(context), loop), *own_parameters(context)]
     joints = {"joints": listed(context, "joints")}
@@ -190,7 +190,7 @@ def end_as_it_did(event: ProcessExited, context: LaunchContext) -> Action:
     RobotDynamicsError
         The node did not end well.
     """
-    if event.returncode:
+    if event.returncode and not context.is_shutdown:
         raise RobotDynamicsError(f"{event.process_name} ended with exit code {event.returncode}")
     return Shutdown(reason=f"{event.process_name} has ended")
 
