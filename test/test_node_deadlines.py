@@ -129,3 +129,26 @@ def test_efforts_that_fall_silent_lose_the_joints_in_time(us):
     last = [seconds(m) for m in states if np.allclose(m.effort, efforts[-1])]
     assert TIMEOUT - 1e-6 <= last[-1] - last[0] + PERIOD <= TIMEOUT + PERIOD + 1e-6
     us.until(lambda: us.status("plant").get("message") == "timed out", "the diagnostic")
+
+
+def test_of_ten_commands_per_tick_all_are_taken_and_the_last_counts(us):
+    """Each holds another effort, so that a state shows which one its tick had."""
+    obeyed(us)
+    states, before, efforts = us.heard["joint_states"], commands_taken(us), 0.01 * np.arange(1, 201).reshape(20, 10)
+    states.clear()
+    for ten in efforts:
+        state = us.new("joint_states")[-1]
+        for effort in ten:
+            us.send("joint_commands", JointState(header=state.header, name=state.name, effort=[effort] * 12))
+        us.until(lambda last=ten[-1]: states[-1].effort[0] == last, "the last of ten")
+    shown = [m.effort[0] for m in states if m.effort[0] in efforts]
+    assert shown == sorted(shown), "an older one counted after a newer one"
+    assert len(set(shown)) < efforts.size / 2, "they wait for a tick each"
+    assert commands_taken(us) == before + efforts.size
+
+
+def commands_taken(us: Peer) -> int:
+    """How many commands the plant took, once they are too old and it says so."""
+    us.until(lambda: not np.any(us.new("joint_states")[-1].effort), "the timeout action")
+    us.statuses.clear()
+    return int(us.until(lambda: us.status("plant"), "a diagnostic")["commands"])

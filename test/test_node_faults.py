@@ -118,31 +118,6 @@ def test_permuted_joints_do_the_same(us):
     us.until(there, "the permuted target")
 
 
-def test_of_ten_commands_per_tick_all_are_taken_and_the_last_counts(us):
-    """Each holds another effort, so that a state shows which one its tick had."""
-    obeys(us)
-    before, efforts = commands_taken(us), 0.01 * np.arange(1, 401).reshape(40, 10)
-    us.heard["joint_states"].clear()
-    for ten in efforts:
-        state = us.new("joint_states")[-1]
-        for effort in ten:
-            msg = JointState(header=state.header, name=state.name, effort=[effort] * 12)
-            us.send("joint_commands", msg)
-        us.until(lambda last=ten[-1]: us.heard["joint_states"][-1].effort[0] == last, "the last of ten")
-    shown = [m.effort[0] for m in us.heard["joint_states"] if m.effort[0] in efforts]
-    assert shown == sorted(shown), "an older one counted after a newer one"
-    assert len(set(shown)) < efforts.size / 2, "they wait for a tick each"
-    us.until(lambda: commands_taken(us) >= before + efforts.size, "the count")
-    assert commands_taken(us) == before + efforts.size
-    obeys(us)
-
-
-def commands_taken(us: Peer) -> int:
-    """How many commands the plant took, once it hears no more."""
-    us.until(lambda: us.status("plant").get("message") == "timed out", "the timeout")
-    return int(us.status("plant")["commands"])
-
-
 def test_a_commander_that_falls_silent_leads_to_the_hold_and_a_new_one_recovers(us):
     obeys(us)
     us.until(lambda: us.status("plant").get("message") == "timed out", "the timeout")
