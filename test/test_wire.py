@@ -190,6 +190,19 @@ def test_a_message_with_a_strange_number_is_not_taken_for_sane(field, value):
     assert reader.read(writer.stamped(3)).sane
 
 
+@pytest.mark.parametrize("names", NAMES, ids=len)
+def test_bytes_that_fill_up_say_nothing(names):
+    """Whoever writes may leave anything between a count and its numbers."""
+    writer = wire.JointStateWriter(names)
+    data, layout = bytearray(writer.stamped(1)), writer.layout
+    for (at, count), (start, _, _) in zip(layout.counts, layout.blocks, strict=True):
+        if count:
+            data[at + 4 : start] = b"\xff" * (start - at - 4)
+    read = wire.Reader(JointState).read(bytes(data))
+    assert read.sane
+    assert [column.tolist() for column in wire.columns_from_joint_state(read)] == [[0.0] * len(names)] * 3
+
+
 def test_a_set_with_fewer_wrenches_than_names_is_refused():
     msg = contact_set(("a", "b"))
     msg.wrench = msg.wrench[:1]

@@ -164,7 +164,8 @@ class Reader:
         blocks: Sequence[Column]
         if layout.plain:  # arrays would cost five times as much as the rest of this
             column = memoryview(data)[layout.floats].cast("d").__getitem__
-            blocks, proven = tuple(map(column, layout.parts)), ordinary(data[layout.floats])
+            blocks = tuple(map(column, layout.parts))
+            proven = ordinary(b"".join(blocks))  # without the bytes that fill up between them, which may be any
         else:
             blocks, proven = [view.astype(np.float64, copy=False) for view in layout.views(data)], False
         # Message(...) does the same by way of Python, at a tenth of the price of all else that is read
