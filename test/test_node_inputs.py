@@ -242,7 +242,7 @@ def test_a_controller_rises_anew_from_where_the_joints_are_after_a_silence():
     with running(node), peer() as us:
         sensors, targets = Sensors(us), us.listen(JointState, "joint_commands")
         sensors.now = 10.0
-        us.until(lambda: (sensors.tick(), us.status("controller").get("message") == "standing")[-1], "the stand")
+        us.until(lambda: (sensors.tick(0.002), us.status("controller").get("message") == "standing")[-1], "the stand")
         assert np.abs(np.subtract(targets[-1].position, 0.1)).max() > 0.5
         begun = sensors.now = sensors.now + TIMEOUT + 0.05
         us.until(lambda: (sensors.tick(0.002), seconds(targets[-1]) > begun)[-1], "targets")
