@@ -40,6 +40,7 @@ def loaded(lines: list[str]) -> set[str]:
 
 def test_nodes_run_on_the_machine_code_of_the_first_start_alone(monkeypatch):
     monkeypatch.setenv("NUMBA_DEBUG_CACHE", "1")
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # a node that has stopped ends at once, whatever it still had to print
     start = [sys.executable, "-c", FIRST_START]
     nodes = [
         Process("plant", "-p", "efforts_alone:=false", "-p", "real_time_factor:=0.5"),
