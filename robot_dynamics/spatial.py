@@ -207,13 +207,8 @@ def rotation_from_quaternion(quaternion: ArrayLike) -> Array:
     ])  # fmt: skip
 
 
-def quaternion_product(a: Array, b: Array) -> Array:
-    """Return the quaternion xyzw of the rotation b followed by a."""
-    return np.array(hamilton(a.tolist(), b.tolist()))
-
-
 def hamilton(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float, float]:
-    """Return the product of quaternions xyzw as plain numbers."""
+    """Return the quaternion xyzw of the rotation b followed by a, in plain numbers."""
     ax, ay, az, aw = a
     bx, by, bz, bw = b
     return (

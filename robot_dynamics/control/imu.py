@@ -31,19 +31,12 @@ class ImuMount:
 
     def measure(
         self, q: Array, qd: Array, qdd: Array, reading: Measurement | None = None
-    ) -> tuple[Array, Array, Array]:
+    ) -> tuple[Vector, Vector, Vector]:
         """Answer attitude (quaternion xyzw), angular velocity and specific force (3,), both in IMU axes.
 
         Specific force = acceleration - gravity: +9.81 on z when level at rest, 0 in free fall. A noisy `reading` of the
         same instant stands for what the root link does; its own motion moves the mount.
         """
-        attitude, omega, force = self.read(q, qd, qdd, reading)
-        return np.array(attitude), np.array(omega), np.array(force)
-
-    def read(
-        self, q: Array, qd: Array, qdd: Array, reading: Measurement | None = None
-    ) -> tuple[Vector, Vector, Vector]:
-        """Answer the same as plain numbers."""
         if self.model.floating_base:
             base = q[3:7].tolist()
             attitude: Vector = hamilton(base, self.quaternion)

@@ -277,7 +277,7 @@ class PlantNode(Component):
                 position[:], velocity[:] = self.reading.position.data, self.reading.velocity.data
             self.joint_states.publish(self.joint_message.stamped(now))
         if self.imus in self.listened:
-            self.imu_message.write(*self.imu_mount.read(q, qd, plant.qdd, self.reading))
+            self.imu_message.write(*self.imu_mount.measure(q, qd, plant.qdd, self.reading))
             self.imus.publish(self.imu_message.stamped(now))
         if self.pace.ticks % self.slow_every == 0:
             self.publish_slowly(now, q)
