@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from llvmlite.binding import Linkage
 from numba import _dynfunc, config, njit, typeof
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
@@ -77,15 +78,52 @@ class LowerIngredient(NativeLowering):
         return True
 
 
-class InsideCompiler(CompilerBase):
-    """numba's compiler for `Inside`."""
+class Whole(JITCodeLibrary):
+    """Code of a kernel, which nothing else calls into: what is called once is merged, what nobody reads not passed."""
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage is Linkage.linkonce_odr:
+                function.linkage = Linkage.internal
+        super()._optimize_final_module()
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class LowerKernel(NativeLowering):
+    """numba's last pass, into a `Whole`."""
+
+    _name = "lower_kernel"
+
+    def run_pass(self, state: Any) -> bool:
+        """Make LLVM's code, with room for the machine code that is kept."""
+        state.library = Whole(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return bool(super().run_pass(state))
+
+
+class Compiler(CompilerBase):
+    """numba's compiler with another last pass."""
+
+    lowering: type
 
     def define_pipelines(self) -> list[Any]:
         """numba's passes, the last one replaced."""
         pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        pipeline.passes = [(LowerIngredient if x is NativeLowering else x, why) for x, why in pipeline.passes]
+        pipeline.passes = [(self.lowering if x is NativeLowering else x, why) for x, why in pipeline.passes]
         pipeline.finalize()
         return [pipeline]
+
+
+class InsideCompiler(Compiler):
+    """For `Inside`."""
+
+    lowering = LowerIngredient
+
+
+class KernelCompiler(Compiler):
+    """For kernels."""
+
+    lowering = LowerKernel
 
 
 class Inside(CPUDispatcher):
@@ -175,7 +213,7 @@ def kernel(function: Callable[..., Any], **more: Any) -> Any:
         return function
     kept, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER or "")
     try:
-        return njit(cache=CACHE_FOLDER is not None, **options)(function)
+        return njit(cache=CACHE_FOLDER is not None, pipeline_class=KernelCompiler, **options)(function)
     finally:
         config.CACHE_DIR = kept
 
