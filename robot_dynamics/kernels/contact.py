@@ -177,7 +177,7 @@ def implicit_point(w, a, zeta, d, h, law, guess):
     growth = 1.05 if guess > lo else 2.0
     f, r = force_at_depth(y, z_f, h, w, axes, p, law)
     for _ in range(80):
-        if r >= 0.0:
+        if r >= -tolerance:
             break
         lo = y
         r_lo = r

@@ -90,8 +90,8 @@ DEEPEST = 8
 
 E, CL, CA, UL, UA, DI, U, KEPT = 0, 9, 12, 15, 18, 21, 22, 23
 """Columns of what ABA keeps of a joint on its way back, and their number."""
-AXES, ATTITUDE, PLACE, SPIN, SPEED, SEEN = 0, 9, 18, 21, 24, 27
-"""Columns of what `books` sees of a joint: E, attitude and origin in the world, twist; their number."""
+ATTITUDE, PLACE, SPIN, SPEED, SEEN = 0, 9, 12, 15, 18
+"""Columns of what `books` sees of a joint: attitude and origin in the world, twist; their number."""
 
 COUNT, BASE_DOFS = 2 * PARAMETERS, 2 * PARAMETERS + 1
 HEAD = 80
@@ -101,8 +101,9 @@ KEPT_SIZE = DEEPEST * KEPT * LANES
 BASE = KEPT_SIZE
 MEMORY = KEPT_SIZE + 21
 """Size of what `aba` can leave behind: what it keeps of all joints, from BASE the inverse inertia of a free base."""
-SEAT, FRAME, ARM = 13, 4, 1
-"""What lanes of contacts know of a contact: joints between its body and the tip, touching point, axes."""
+ARM, FRAME, CONTACT, SEAT = 1, 4, 13, 14
+"""What lanes of contacts know of a contact: joints between its body and the tip, touching point, axes, its number
+and 1; their number."""
 SEAT_SIZE = SEAT * LANES
 PATH_SIZE = DEEPEST * 3 * LANES
 ROOT_SIZE = 36 * LANES
@@ -635,31 +636,35 @@ def root_force(force, M, H, N, o, first, root):
 
 
 @inline
-def take_seats(levels, rows_count, limbs, carrier, seat, first, count, seats):
-    """Seat contacts from number `first` on in the lanes of their limbs until one is taken; returns the next contact."""
-    for limb in range(limbs):
-        for k in range(SEAT):
-            to_lane(seats, k * LANES + limb, 0.0)
-        to_lane(seats, limb, -1.0)
-    for a in range(first, count):
+def take_seats(levels, rows_count, limbs, carrier, seat, count, turn, seats):
+    """Seat the contact number `turn` of every limb in the limb's lane; returns how many there are."""
+    for k in range(SEAT_SIZE):
+        to_lane(seats, k, 0.0)
+    waiting = stack(LANES)
+    for limb in range(LANES):
+        to_lane(waiting, limb, float(turn))
+    taken = 0
+    for a in range(count):
         limb, t = rank(levels, rows_count, carrier[a], limbs)
-        if lane(seats, limb) >= 0.0:
-            return a
+        to_lane(waiting, limb, lane(waiting, limb) - 1.0)
+        if lane(waiting, limb) != -1.0:
+            continue
         to_lane(seats, limb, float(t))
         for k in range(12):
             to_lane(seats, (ARM + k) * LANES + limb, seat[a, k])
-    return count
+        to_lane(seats, CONTACT * LANES + limb, a + 1.0)
+        taken += 1
+    return taken
 
 
 @inline
-def leave_seats(levels, rows_count, limbs, iv, carrier, first, end, paths, root, memory, z, y):
-    """Copy the paths of contacts first to end to columns of z and y = D^-1 z."""
+def leave_seats(levels, limbs, iv, seats, paths, root, memory, z, y):
+    """Copy the paths of the seated contacts to columns of z and y = D^-1 z; the rows of other limbs are left alone."""
     depth = len(levels)
-    for a in range(first, end):
-        c = 3 * a
-        limb, _ = rank(levels, rows_count, carrier[a], limbs)
-        for k in range(y.shape[0]):
-            set3(y, k, c, ZERO3)
+    for limb in range(limbs):
+        c = 3 * (int(lane(seats, CONTACT * LANES + limb)) - 1)
+        if c < 0:
+            continue
         for j in range(depth):
             t = depth - 1 - j
             x = lane3(paths, t * 3 * LANES + limb)
@@ -682,9 +687,14 @@ def contact_paths(levels, robot, memory, q, rows_count, count, carrier, seat, z,
         Q = part4(q, 3)
         R = quaternion_matrix(Q[0], Q[1], Q[2], Q[3])
         M, H, N = base_inverse(memory)
-    first = 0
-    while first < count:
-        end = take_seats(levels, rows_count, limbs, carrier, seat, first, count, seats)
+    for k in range(y.shape[0]):
+        for c in range(3 * count):
+            y[k, c] = 0.0
+    turn = 0
+    done = 0
+    while done < count:
+        done += take_seats(levels, rows_count, limbs, carrier, seat, count, turn, seats)
+        turn += 1
         for limb in range(limbs):
             own = (lane(seats, limb), lane3(seats, ARM * LANES + limb), lane9(seats, FRAME * LANES + limb))
             fx, fy, fz = path_limb(path_limb, levels, robot, limb, R, own, memory, paths)
@@ -692,8 +702,7 @@ def contact_paths(levels, robot, memory, q, rows_count, count, carrier, seat, z,
             root_force(fx, M, H, N, limb, 0, root)
             root_force(fy, M, H, N, limb, 12, root)
             root_force(fz, M, H, N, limb, 24, root)
-        leave_seats(levels, rows_count, limbs, iv, carrier, first, end, paths, root, memory, z, y)
-        first = end
+        leave_seats(levels, limbs, iv, seats, paths, root, memory, z, y)
 
 
 @routine
@@ -720,6 +729,35 @@ def joint_path(levels, robot, memory, v, c, z, y):
         set_column3(z, 3, c, f)
         set_column3(y, 0, c, al)
         set_column3(y, 3, c, a)
+
+
+@inline
+def entry(levels, iv, z, i, first, y, c):
+    """z_i^T y_c over the base and the limb whose joints have the rows from `first` on."""
+    wide = y.shape[1]
+    s = 0.0
+    if iv > 0:
+        for k in range(6):
+            s += z[k, i] * lane(y, k * wide + c)
+    for k in range(len(levels)):
+        s += z[first + k, i] * lane(y, (first + k) * wide + c)
+    return s
+
+
+@routine
+def couple(levels, robot, g, rows_count, count, n, carrier, z, y, A):
+    """`propagators.couple`, a row of A at a time, symmetric but for rounding: what y holds of other limbs is zero."""
+    limbs, _, iv = dimensions(levels, robot)
+    row = stack(JOINT_SIZE)
+    for i in range(n):
+        limb, _ = rank(levels, rows_count, carrier[i // 3 if i < 3 * count else i - 2 * count], limbs)
+        first = iv + limb * len(levels)
+        for begin in range(0, n, JOINT_SIZE):
+            length = min(JOINT_SIZE, n - begin)
+            for c in range(length):
+                to_lane(row, c, g * entry(levels, iv, z, i, first, y, begin + c))
+            for c in range(length):
+                to_lane(A, i * A.shape[1] + begin + c, lane(row, c))
 
 
 @inline
@@ -812,7 +850,6 @@ def books_limb(walk, levels, robot, limb, iq, iv, q, qd, R, x, w, v, seen):
     energy += 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
     tip = walk(walk, levels[1:], robot, limb, iq + 1, iv + 1, q, qd, Ri, xi, wi, vi, seen)
     o = t * SEEN * LANES + limb
-    to_lane9(seen, o + AXES * LANES, E_)
     to_lane9(seen, o + ATTITUDE * LANES, Ri)
     to_lane3(seen, o + PLACE * LANES, xi)
     to_lane3(seen, o + SPIN * LANES, wi)
@@ -821,8 +858,8 @@ def books_limb(walk, levels, robot, limb, iq, iv, q, qd, R, x, w, v, seen):
 
 
 @inline
-def show(levels, robot, limbs, seen, w):
-    """Copy placements, poses and twists of the limbs' joints to their rows of the workspace of `tree`."""
+def show(levels, limbs, seen, w):
+    """Copy poses and twists of the limbs' joints to their rows of the workspace of `tree`."""
     depth = len(levels)
     first = w.shape[0] - limbs * depth
     for limb in range(limbs):
@@ -830,8 +867,6 @@ def show(levels, robot, limbs, seen, w):
             t = depth - 1 - j
             o = t * SEEN * LANES + limb
             i = first + limb * depth + j
-            set9(w, i, rows.E, lane9(seen, o + AXES * LANES))
-            set3(w, i, rows.P, lane3(robot, parameter(t, P0, limb)))
             set9(w, i, rows.RW, lane9(seen, o + ATTITUDE * LANES))
             set3(w, i, rows.XW, lane3(seen, o + PLACE * LANES))
             set3(w, i, rows.W, lane3(seen, o + SPIN * LANES))
@@ -840,9 +875,7 @@ def show(levels, robot, limbs, seen, w):
 
 @inline
 def show_base(i, R, x, spin, v, w):
-    """Write placement, pose and twist of the world's or the base's row."""
-    set9(w, i, rows.E, R)
-    set3(w, i, rows.P, x)
+    """Write pose and twist of the world's or the base's row."""
     set9(w, i, rows.RW, R)
     set3(w, i, rows.XW, x)
     set3(w, i, rows.W, spin)
@@ -851,7 +884,7 @@ def show_base(i, R, x, spin, v, w):
 
 @routine
 def books(levels, robot, q, qd, w):
-    """`bodies.books`, leaving placements, poses and twists of all rows in w, the workspace of `tree`."""
+    """`bodies.books`, leaving poses and twists of all rows in w, the workspace of `tree`."""
     limbs, iq, iv = dimensions(levels, robot)
     seen = stack(SEEN_SIZE)
     R, x, spin, v = IDENTITY, ZERO3, ZERO3, ZERO3
@@ -869,5 +902,40 @@ def books(levels, robot, q, qd, w):
         linear = add(linear, own[1])
         angular = add(angular, own[2])
         energy += own[3]
-    show(levels, robot, limbs, seen, w)
+    show(levels, limbs, seen, w)
     return moment, linear, angular, energy
+
+
+@inline
+def twist_limb(walk, levels, robot, limb, iv, qd, kept, spin, v, out):
+    """Twists of the joints ahead, own axes (R1), their carrier moving with spin, v."""
+    if len(levels) == 0:
+        return
+    t = len(levels) - 1
+    rate = lane(qd, iv)
+    E_ = lane9(kept, (t * KEPT + E) * LANES + limb)
+    v = tmul(E_, add(v, cross(spin, lane3(robot, parameter(t, P0, limb)))))
+    spin = add(tmul(E_, spin), (0.0, 0.0, rate))
+    to_lane3(out, t * 6 * LANES + limb, spin)
+    to_lane3(out, (t * 6 + 3) * LANES + limb, v)
+    walk(walk, levels[1:], robot, limb, iv + 1, qd, kept, spin, v, out)
+
+
+@routine
+def twists(levels, robot, memory, qd, o, w):
+    """`bodies.twists` of the limbs and a free base; memory: of `aba` at the robot's q."""
+    limbs, _, iv = dimensions(levels, robot)
+    out = stack(WRENCH_SIZE)
+    spin, v = ZERO3, ZERO3
+    if iv > 0:
+        spin, v = part3(qd, 0), part3(qd, 3)
+        set3(w, 1, o, spin)
+        set3(w, 1, o + 3, v)
+    for limb in range(limbs):
+        twist_limb(twist_limb, levels, robot, limb, iv + limb * len(levels), qd, memory, spin, v, out)
+    first = w.shape[0] - limbs * len(levels)
+    for limb in range(limbs):
+        for j in range(len(levels)):
+            i = (len(levels) - 1 - j) * 6 * LANES + limb
+            set3(w, first + limb * len(levels) + j, o, lane3(out, i))
+            set3(w, first + limb * len(levels) + j, o + 3, lane3(out, i + 3 * LANES))

@@ -79,6 +79,15 @@ def books_of(levels, limbed, topology, parameters, q, qd, w):
 
 
 @routine
+def twists_of(levels, limbed, memory, topology, parameters, qd, o, w):
+    """`bodies.twists` at the q of `free_motion_of`."""
+    if len(levels) > 0:
+        limbs.twists(levels, limbed, memory, qd, o, w)
+    else:
+        twists(topology, parameters, qd, o, w)
+
+
+@routine
 def tree_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, qdd):
     """`free_motion_of` for any tree."""
     clear_world(w)
@@ -290,11 +299,14 @@ def solve_columns(L, n, z, y):
 
 
 @routine
-def couple(topology, L, g, count, n, carrier, z, y, A):
+def couple(levels, limbed, topology, L, g, count, n, carrier, z, y, A):
     """A = g z^T y = g J H^-1 J^T of the paths of `count` contacts, three columns each, and n - 3 count joints (P8).
 
     carrier: the rows that the contacts' paths start from, then the joints'.
     """
+    if len(levels) > 0:
+        limbs.couple(levels, limbed, g, topology.shape[0], count, n, carrier, z, y, A)
+        return
     dense = L.shape[0] > 0
     for a in range(count):
         for b in range(a + 1):
@@ -388,7 +400,10 @@ def contact_space(levels, limbed, topology, parameters, carrier, r, q, room, ine
     if L.shape[0] > 0:
         solve_columns(L, 3 * count, z, y)
     if inertia.shape[0] > 0:
-        couple(topology, L, 1.0, count, 3 * count, carrier, z, y, inertia)
+        couple(levels, limbed, topology, L, 1.0, count, 3 * count, carrier, z, y, inertia)
+        for i in range(inertia.shape[0]):
+            for j in range(i):
+                inertia[i, j] = inertia[j, i]
     if response.shape[0] == 0:
         return
     for c in range(response.shape[0]):

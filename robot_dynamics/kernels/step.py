@@ -7,7 +7,7 @@ import math
 
 from . import limbs, rows
 from . import plant_memory as at
-from .bodies import point_position, point_velocity, total_mass, twists
+from .bodies import point_position, point_velocity, total_mass
 from .contact import (
     IMPLICIT,
     IMPULSE,
@@ -24,11 +24,20 @@ from .contact import (
 from .jit import inline, lean, routine
 from .link import body_blocks
 from .manifold import integrate
-from .propagators import books_of, contact_paths, couple, free_motion_of, joint_path, respond, solve_columns
+from .propagators import (
+    books_of,
+    contact_paths,
+    couple,
+    free_motion_of,
+    joint_path,
+    respond,
+    solve_columns,
+    twists_of,
+)
 from .rows import part3, part3_to, part4, row3, row6, row9, set3, set9
 from .scalar import ZERO3, add, apply_blocks, cross, dot, inverse_blocks, mul, quaternion_matrix, scale, sub, tmul
 from .terrain import DAMPING, FRICTION, STIFFNESS, nearest_surface
-from .tree import composite
+from .tree import composites
 
 EXPLICIT = 2
 LINEAR = 3
@@ -111,6 +120,12 @@ def surface_velocity(robot, ground, c):
     """Velocity of contact point c in surface axes, of the second twists in the workspace."""
     velocity = point_velocity(robot.w, ground.row[c], row3(ground.points, c, at.ARM), rows.NEXT)
     return tmul(row9(ground.points, c, at.FRAME), velocity)
+
+
+@inline
+def next_twists(levels, robot, qd):
+    """Second twists of all rows, of the velocity qd."""
+    twists_of(levels, robot.limbed, robot.memory, robot.topology, robot.parameters, qd, rows.NEXT, robot.w)
 
 
 @inline
@@ -449,14 +464,17 @@ def gather(levels, robot, joints, ground, state, settings, problem):
     """Collect the rows of contacts, joint friction and stops, and couple them. Returns how many contacts and rows."""
     count = 0
     if settings.scheme == IMPLICIT or settings.scheme == IMPULSE:
-        twists(robot.topology, robot.parameters, joints.dofs[at.AHEAD], rows.NEXT, robot.w)
+        next_twists(levels, robot, joints.dofs[at.AHEAD])
         count = find_contacts(robot, ground, settings, problem.picked[at.ACTIVE])
         contact_rows(levels, robot, ground, state.q, settings, count, problem)
     n = joint_rows(levels, robot, joints, state.q, settings, count, problem)
     g = 1.0 if settings.scheme == IMPULSE else settings.timestep
     if robot.factor.shape[0] > 0:
         solve_columns(robot.factor, n, problem.z, problem.y)
-    couple(robot.topology, robot.factor, g, count, n, problem.carrier, problem.z, problem.y, problem.A)
+    couple(
+        levels, robot.limbed, robot.topology, robot.factor, g, count, n, problem.carrier, problem.z, problem.y,
+        problem.A,
+    )  # fmt: skip
     return count, n
 
 
@@ -512,21 +530,40 @@ def left_over(ground, settings, a, problem):
     if problem.picked[at.LANDED, a] == 1:
         return (0.0, 0.0, -ground.points[c, at.PEN] / settings.timestep)
     f = part3(problem.f, 3 * a)
-    friction = math.sqrt(f[0] * f[0] + f[1] * f[1])
+    rim = (1.0 - 1e-9) * ground.points[c, at.LAW + 2] * f[2]
+    if f[0] * f[0] + f[1] * f[1] < rim * rim:
+        return ZERO3
     x = 0.5 * (ground.points[c, at.START] - problem.work.rows[U, 3 * a])
     y = 0.5 * (ground.points[c, at.START + 1] - problem.work.rows[U, 3 * a + 1])
-    far = math.sqrt(x * x + y * y) * settings.timestep > MOST_SHIFT
-    if far or friction < (1.0 - 1e-9) * ground.points[c, at.LAW + 2] * f[2]:
-        return ZERO3
-    return (x, y, 0.0)
+    far = (x * x + y * y) * settings.timestep * settings.timestep > MOST_SHIFT * MOST_SHIFT
+    return ZERO3 if far else (x, y, 0.0)
 
 
-@inline
-def holds(i, count, problem):
-    """Whether row i may not move: the contact carries, or the joint's friction or stop is within its bounds."""
-    if i < 3 * count:
-        return problem.f[i - i % 3 + 2] > 0.0
-    return problem.bounds[i - 3 * count, 0] < problem.f[i] < problem.bounds[i - 3 * count, 1]
+@routine
+def holding(ground, settings, count, n, problem):
+    """List the rows that may not move in picked[CHOSEN], and in b what is left over of their way.
+
+    Those are the rows of contacts that carry, and of joints whose friction or stop is within its bounds. Returns their
+    number, and whether anything is left over.
+    """
+    chosen, r = problem.picked[at.CHOSEN], problem.b
+    m = 0
+    moves = False
+    for a in range(count):
+        if problem.f[3 * a + 2] <= 0.0:
+            continue
+        way = left_over(ground, settings, a, problem)
+        moves = moves or size1(way) > 0.0
+        part3_to(r, m, way)
+        for k in range(3):
+            chosen[m + k] = 3 * a + k
+        m += 3
+    for s in range(n - 3 * count):
+        if problem.bounds[s, 0] < problem.f[3 * count + s] < problem.bounds[s, 1]:
+            chosen[m] = 3 * count + s
+            r[m] = 0.0
+            m += 1
+    return m, moves
 
 
 @routine
@@ -535,24 +572,14 @@ def complete_way(levels, robot, joints, ground, settings, count, n, problem):
 
     (W_AA + 1e-9 tr W) pi = r over the rows A that hold.
     """
-    unit = 1.0 if settings.scheme == IMPULSE else settings.timestep
-    chosen, r = problem.picked[at.CHOSEN], problem.b
-    m = 0
-    moves = False
-    trace = 0.0
-    for i in range(n):
-        if not holds(i, count, problem):
-            continue
-        way = left_over(ground, settings, i // 3, problem) if i < 3 * count else ZERO3
-        r[m] = way[0] if i % 3 == 0 else (way[1] if i % 3 == 1 else way[2])
-        moves = moves or r[m] != 0.0
-        trace += problem.A[i, i]
-        chosen[m] = i
-        m += 1
+    m, moves = holding(ground, settings, count, n, problem)
     if not moves:
         keep_place(joints)
         return
-    M = problem.work.matrix
+    chosen, r, M = problem.picked[at.CHOSEN], problem.b, problem.work.matrix
+    trace = 0.0
+    for i in range(m):
+        trace += problem.A[chosen[i], chosen[i]]
     for i in range(m):
         for j in range(m):
             M[i, j] = problem.A[chosen[i], chosen[j]]
@@ -562,8 +589,8 @@ def complete_way(levels, robot, joints, ground, settings, count, n, problem):
         problem.f[i] = 0.0
     for i in range(m):
         problem.f[chosen[i]] = r[i]
-    response(levels, robot, joints.dofs, unit, n, problem)
-    if overshoots(robot, joints, ground, settings):
+    response(levels, robot, joints.dofs, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, problem)
+    if overshoots(levels, robot, joints, ground, settings):
         keep_place(joints)
 
 
@@ -575,9 +602,9 @@ def keep_place(joints):
 
 
 @routine
-def overshoots(robot, joints, ground, settings):
+def overshoots(levels, robot, joints, ground, settings):
     """Whether the shift in dofs[CHANGE] moves any point, touching or not, by more than MOST_SHIFT."""
-    twists(robot.topology, robot.parameters, joints.dofs[at.CHANGE], rows.NEXT, robot.w)
+    next_twists(levels, robot, joints.dofs[at.CHANGE])
     for c in range(ground.row.shape[0]):
         u = point_velocity(robot.w, ground.row[c], row3(ground.points, c, at.PLACE), rows.NEXT)
         if not settings.timestep * settings.timestep * dot(u, u) <= MOST_SHIFT * MOST_SHIFT:
@@ -622,7 +649,7 @@ def free_motion(levels, robot, joints, state, settings, command, pushed):
 
 
 @routine
-def account(robot, joints, ground, state, settings, pushes, pushed):
+def account(levels, robot, joints, ground, state, settings, pushes, pushed):
     """Work and dissipation of the step from mean velocities, and the impulses that change the momentum.
 
     Without pushes and explicit contacts (`pushed`) the solver has left the points' velocities of its end.
@@ -632,7 +659,7 @@ def account(robot, joints, ground, state, settings, pushes, pushed):
     points, dofs, data = ground.points, joints.dofs, joints.data
     work = 0.0
     if pushed:
-        twists(robot.topology, robot.parameters, dofs[at.AHEAD], rows.NEXT, robot.w)
+        next_twists(levels, robot, dofs[at.AHEAD])
         work += 0.5 * h * push_power(robot.w, rows.NEXT, (state.counters[at.STEPS] + 0.5) * h, pushes)
     lost = 0.0
     for k in range(state.qd.shape[0]):
@@ -750,7 +777,7 @@ def fly(levels, robot, state, h):
     spin = sub(add(part3(ledger, at.MOMENTUM + 3), turn), cross(there, wanted))
     df = sub(wanted, linear)
     dn = add(sub(spin, sub(angular, cross(com, linear))), cross(sub(com, row3(robot.w, 1, rows.XW)), df))
-    composite(robot.topology, robot.parameters, robot.w)
+    composites(robot.topology, robot.parameters, state.q, robot.w)
     M, H, N = body_blocks(robot.w[1, rows.M], row3(robot.w, 1, rows.H), row6(robot.w, 1, rows.N))
     M, H, N = inverse_blocks(M, H, N)
     R = row9(robot.w, 1, rows.RW)
@@ -828,10 +855,12 @@ def elastic_energy(points, scheme):
     elastic = 0.0
     for c in range(points.shape[0]):
         z = points[c, at.DEPTH]
+        if z <= 0.0 or scheme == IMPULSE:
+            continue
         K = points[c, at.LAW]
         if scheme == LINEAR:
             elastic += 0.5 * K * z * z
-        elif scheme != IMPULSE and z > 0.0:
+        else:
             d2 = points[c, at.DEFLECTION] ** 2 + points[c, at.DEFLECTION + 1] ** 2
             elastic += math.sqrt(z) * K * (0.4 * z * z + 0.5 * d2)
     return elastic
@@ -961,7 +990,7 @@ def run(levels, robot, joints, ground, state, settings, command, problem, work, 
         complete_way(levels, robot, joints, ground, settings, count, n, problem)
         if n == 0 and not pushed and unhindered(joints, settings, command.queue[arriving(state, command.queue)]):
             heun(levels, robot, joints, state, settings)
-        account(robot, joints, ground, state, settings, command.pushes, pushed)
+        account(levels, robot, joints, ground, state, settings, command.pushes, pushed)
         advance_state(levels, robot, joints, ground, state, settings, n == 0 and not pushed)
         energy = observe(levels, robot, ground, state, settings)
         state.ledger[at.DISSIPATED_CONTACT] -= state.ledger[at.ELASTIC] - state.last_ledger[at.ELASTIC]
