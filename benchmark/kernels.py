@@ -7,7 +7,7 @@ import numpy as np
 
 from robot_dynamics.dynamics import workspace
 from robot_dynamics.kernels import batch, limbs, propagators, tree
-from robot_dynamics.kernels.jit import kernel
+from robot_dynamics.kernels.jit import lean
 from robot_dynamics.kinematics import point_rows
 
 from .cpp import REPEATS, Cpp, Robot
@@ -23,7 +23,7 @@ TREE = {"rnea": (0.40, 0.30), "aba": (0.40, 0.30), "crba": (0.70, 0.55)}
 """Must and aim of the ratio to Pinocchio: robots of equal limbs, any tree."""
 
 
-@kernel
+@lean
 def tree_loop(what, topology, parameters, Q, V, X, w, out, H, repeats):
     """`repeats` times one algorithm over all states."""
     for _ in range(repeats):
@@ -37,7 +37,7 @@ def tree_loop(what, topology, parameters, Q, V, X, w, out, H, repeats):
                 tree.crba(topology, parameters, w, H)
 
 
-@kernel
+@lean
 def limb_loop(what, levels, robot, Q, V, X, out, H, repeats):
     """The same with a lane per limb."""
     for _ in range(repeats):
@@ -50,7 +50,7 @@ def limb_loop(what, levels, robot, Q, V, X, out, H, repeats):
                 limbs.crba(levels, robot, Q[k], H)
 
 
-@kernel
+@lean
 def contact_loop(levels, robot, topology, parameters, rows, r, Q, room, inertia, response, repeats):
     """`repeats` times contact inertia and test-force response over all states."""
     for _ in range(repeats):

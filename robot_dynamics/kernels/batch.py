@@ -32,12 +32,11 @@ from .scalar import (
     ZERO6,
     ZERO9,
     add,
-    apply_blocks,
     cross,
-    inverse_blocks,
     quaternion_matrix,
     scale,
     sincos,
+    solve_blocks,
     sub,
 )
 
@@ -187,8 +186,7 @@ def base_accelerate(tau, sums, base, motion, qdd):
         f = sub(lane3(tau, 3 * LANES + o), lane3(sums, F * LANES + o))
         n = sub(lane3(tau, o), lane3(sums, T * LANES + o))
         M_, H_, N_ = blocks_of(sums, o)
-        M_, H_, N_ = inverse_blocks(M_, H_, N_)
-        a, al = apply_blocks(M_, H_, N_, f, n)
+        a, al = solve_blocks(M_, H_, N_, f, n)
         to_lane3(qdd, o, al)
         to_lane3(qdd, 3 * LANES + o, sub(a, lane3(base, STILL * LANES + o)))
         to_lane3(motion, A * LANES + o, a)

@@ -81,6 +81,7 @@ from .scalar import (
     quaternion_matrix,
     scale,
     sincos,
+    solve_blocks,
     sub,
     tmul,
 )
@@ -199,12 +200,15 @@ def fits(levels, robot, q, qd, u, f_ext):
 
 @inline
 def spread_wrenches(levels, robot, limbs, f_ext, out):
-    """Wrenches of the environment on the limbs' bodies, force before moment, row axes, for `less_wrench`."""
+    """Wrenches of the environment on the limbs' bodies, force before moment, row axes, for `less_wrench`.
+
+    Returns how far a lane's numbers stand apart in `out`: 0 without wrenches, one zero serves all.
+    """
     depth = len(levels)
     if not nonzero(f_ext):
-        for k in range(6 * LANES * depth):
-            to_lane(out, k, 0.0)
-        return
+        for limb in range(LANES):
+            to_lane(out, limb, 0.0)
+        return 0
     first = 12 if robot[BASE_DOFS] > 0.0 else 6
     for j in range(depth):
         t = depth - 1 - j
@@ -216,13 +220,17 @@ def spread_wrenches(levels, robot, limbs, f_ext, out):
             f = (lane(f_ext, i + 3), lane(f_ext, i + 4), lane(f_ext, i + 5))
             to_lane3(out, o + limb, tmul(turn, f))
             to_lane3(out, o + 3 * LANES + limb, tmul(turn, n))
+    return LANES
 
 
 @inline
 def less_wrench(f, n, wrench, t, limb):
-    """Force of a body less the environment's."""
-    o = t * 6 * LANES + limb
-    return sub(f, lane3(wrench, o)), sub(n, lane3(wrench, o + 3 * LANES))
+    """Force of a body less the environment's; wrench: what `spread_wrenches` wrote and returned."""
+    x, s = wrench
+    o = t * 6 * s + limb
+    fx = (lane(x, o), lane(x, o + s), lane(x, o + 2 * s))
+    nx = (lane(x, o + 3 * s), lane(x, o + 4 * s), lane(x, o + 5 * s))
+    return sub(f, fx), sub(n, nx)
 
 
 @inline
@@ -287,8 +295,8 @@ def rnea_limb(walk, levels, robot, limb, iq, iv, q, qd, qdd, wrench, w, al, A, a
 def rnea(levels, robot, q, qd, qdd, f_ext, tau):
     """RNEA: tau of q, qd, qdd."""
     limbs, iq, iv = dimensions(levels, robot)
-    wrench = stack(WRENCH_SIZE)
-    spread_wrenches(levels, robot, limbs, f_ext, wrench)
+    spread = stack(WRENCH_SIZE)
+    wrench = spread, spread_wrenches(levels, robot, limbs, f_ext, spread)
     x = stack(JOINT_SIZE)
     w, a = base_motion(robot, q, qd)
     al = ZERO3
@@ -406,8 +414,8 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
     added (nv,) joins the armature; memory (MEMORY,) takes what the paths of contacts need. None for neither.
     """
     limbs, iq, iv = dimensions(levels, robot)
-    wrench = stack(WRENCH_SIZE)
-    spread_wrenches(levels, robot, limbs, f_ext, wrench)
+    spread = stack(WRENCH_SIZE)
+    wrench = spread, spread_wrenches(levels, robot, limbs, f_ext, spread)
     kept = stack(KEPT_SIZE)
     x = stack(JOINT_SIZE)
     spin, a = base_motion(robot, q, qd)
@@ -423,12 +431,13 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
     al = ZERO3
     if iv > 0:
         f, n = base_less_wrench(robot, f, n, f_ext)
-        M, H, N = inverse_blocks(blocks[0], blocks[1], blocks[2])
-        a_free, al = apply_blocks(M, H, N, sub(part3(tau, 3), f), sub(part3(tau, 0), n))
+        M, H, N = blocks
+        a_free, al = solve_blocks(M, H, N, sub(part3(tau, 3), f), sub(part3(tau, 0), n))
         part3_to(qdd, 0, al)
         part3_to(qdd, 3, sub(a_free, a))
         a = a_free
         if memory is not None:
+            M, H, N = inverse_blocks(M, H, N)
             remember_base(memory, M, H, N)
     for limb in range(limbs):
         accelerate_limb(accelerate_limb, levels, robot, limb, kept, a, al, x)

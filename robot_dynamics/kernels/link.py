@@ -249,11 +249,12 @@ def project(M, H, N, ul, ua, di):
 
 @inline
 def project_force(M, H, N, ul, ua, di, u, f, n, cl, ca):
-    """p^a = p^A + I^a c + U D^-1 u (A8), with the blocks already those of I^a."""
+    """p^a = p^A + I^a c + U D^-1 u (A8), with the blocks already those of I^a; the z of ca is 0, that of the axis."""
     g = di * u
-    fa = add(add(f, scale(g, ul)), add(smul(M, cl), mul(H, ca)))
-    na = add(add(n, scale(g, ua)), add(tmul(H, cl), smul(N, ca)))
-    return fa, na
+    across = add(scale(ca[0], (H[0], H[3], H[6])), scale(ca[1], (H[1], H[4], H[7])))
+    turning = add(scale(ca[0], (N[0], N[1], N[2])), scale(ca[1], (N[1], N[3], N[4])))
+    fa = add(add(f, scale(g, ul)), add(smul(M, cl), across))
+    return fa, add(add(n, scale(g, ua)), add(tmul(H, cl), turning))
 
 
 @inline

@@ -284,8 +284,8 @@ def inverse_symmetric(S):
 
 
 @inline
-def inverse_blocks(M, H, N):
-    """Blocks of [M H; H^T N]^-1, M and N symmetric, through the 3x3 Schur complement of M."""
+def eliminate_blocks(M, H, N):
+    """M^-1, T = M^-1 H and S^-1, S = N - H^T T the 3x3 Schur complement of M in [M H; H^T N], M and N symmetric."""
     Mi = inverse_symmetric(M)
     T = matmul((Mi[0], Mi[1], Mi[2], Mi[1], Mi[3], Mi[4], Mi[2], Mi[4], Mi[5]), H)
     S = (
@@ -296,8 +296,22 @@ def inverse_blocks(M, H, N):
         N[4] - (H[1] * T[2] + H[4] * T[5] + H[7] * T[8]),
         N[5] - (H[2] * T[2] + H[5] * T[5] + H[8] * T[8]),
     )
-    Ni = inverse_symmetric(S)
-    G = matmul(T, (Ni[0], Ni[1], Ni[2], Ni[1], Ni[3], Ni[4], Ni[2], Ni[4], Ni[5]))
+    return Mi, T, inverse_symmetric(S)
+
+
+@inline
+def solve_blocks(M, H, N, f, n):
+    """(a; al) with [M H; H^T N] (a; al) = (f; n): al = S^-1 (n - T^T f), a = M^-1 f - T al."""
+    Mi, T, Si = eliminate_blocks(M, H, N)
+    al = smul(Si, sub(n, tmul(T, f)))
+    return sub(smul(Mi, f), mul(T, al)), al
+
+
+@inline
+def inverse_blocks(M, H, N):
+    """Blocks of [M H; H^T N]^-1, M and N symmetric: [M^-1 + T S^-1 T^T, -T S^-1; ., S^-1]."""
+    Mi, T, Si = eliminate_blocks(M, H, N)
+    G = matmul(T, (Si[0], Si[1], Si[2], Si[1], Si[3], Si[4], Si[2], Si[4], Si[5]))
     return (
         (
             Mi[0] + G[0] * T[0] + G[1] * T[1] + G[2] * T[2],
@@ -308,7 +322,7 @@ def inverse_blocks(M, H, N):
             Mi[5] + G[6] * T[6] + G[7] * T[7] + G[8] * T[8],
         ),
         (-G[0], -G[1], -G[2], -G[3], -G[4], -G[5], -G[6], -G[7], -G[8]),
-        Ni,
+        Si,
     )
 
 
