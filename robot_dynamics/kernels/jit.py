@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite.binding import Linkage
-from numba import _dynfunc, config, njit, typeof
+from numba import _dynfunc, config, njit, typeof, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
@@ -105,19 +105,38 @@ class Compiler(CompilerBase):
     """numba's compiler with another last pass."""
 
     lowering: type
+    skipped: frozenset[str] = frozenset()
 
     def define_pipelines(self) -> list[Any]:
-        """numba's passes, the last one replaced."""
+        """numba's passes without those skipped, the last one replaced."""
         pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        pipeline.passes = [(self.lowering if x is NativeLowering else x, why) for x, why in pipeline.passes]
+        passes = [x for x in pipeline.passes if x[0].__name__ not in self.skipped]
+        pipeline.passes = [(self.lowering if x is NativeLowering else x, why) for x, why in passes]
         pipeline.finalize()
         return [pipeline]
 
 
 class InsideCompiler(Compiler):
-    """For `Inside`."""
+    """For `Inside`, where nobody writes what the skipped passes look for: closures, `literally`, array expressions."""
 
     lowering = LowerIngredient
+    skipped = frozenset(
+        {
+            "WithLifting",
+            "InlineClosureLikes",
+            "RewriteDynamicRaises",
+            "MakeFunctionToJitFunction",
+            "InlineInlinables",
+            "FindLiterallyCalls",
+            "LiteralUnroll",
+            "LiteralPropagationSubPipelinePass",
+            "InlineOverloads",
+            "NopythonRewrites",
+            "NoPythonSupportedFeatureValidation",
+            "AnnotateTypes",
+            "DumpParforDiagnostics",
+        }
+    )
 
 
 class KernelCompiler(Compiler):
@@ -128,6 +147,10 @@ class KernelCompiler(Compiler):
 
 class Inside(CPUDispatcher):
     """What kernels call. From Python it runs as Python, since no entry for that is compiled."""
+
+    def get_call_template(self, args: Sequence[Any], kws: Any) -> Any:
+        """Compile once for all integers: numba would do so for every one that stands in a call."""
+        return super().get_call_template([types.unliteral(x) for x in args], kws)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run un-jitted."""
