@@ -24,8 +24,8 @@ print(time.perf_counter() - begin)
 """
 PLANT = """
 import resource
-from robot_dynamics.warm_up import LIMBS, step_plant
-step_plant(LIMBS)
+from robot_dynamics.warm_up import LIMBS, mini_cheetah, step_plant
+step_plant(mini_cheetah(LIMBS))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 COLD = """

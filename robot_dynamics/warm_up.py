@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -24,6 +25,9 @@ LOADER, LIMBS, TREES, LIBRARY = KINDS = ("loader", "limbs", "trees", "library")
 
 Machine code does not depend on the robot, but for the depth of equal limbs: here it is three joints.
 """
+
+SILENTLY = "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)"
+"""How a process beside ours begins: Ctrl-C goes to it as well, and ends it."""
 
 
 def kind_of(model: rd.Model) -> str:
@@ -67,16 +71,15 @@ def warm_up(kind: str) -> Iterator[str]:
         for robot in (LIMBS, TREES):
             yield from _library(mini_cheetah(robot), robot)
         return
-    model = mini_cheetah(kind)
     yield f"plant of {kind}, beside the others"
-    silently = "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)"  # Ctrl-C goes to it as well
-    code = f"{silently}; from robot_dynamics.warm_up import step_plant; step_plant('{kind}')"
+    code = f"{SILENTLY}; from robot_dynamics import warm_up as w; w.step_plant(w.robot_without_loader('{kind}'))"
     plant = subprocess.Popen([sys.executable, "-c", code], close_fds=False)
+    model = mini_cheetah(kind)
     yield from _dynamics(model)
     yield from _points_and_efforts(model)
     yield "rest of the plant"
     plant.wait()
-    step_plant(kind)
+    step_plant(model)
 
 
 def _dynamics(model: rd.Model) -> Iterator[str]:
@@ -139,8 +142,18 @@ def mini_cheetah(kind: str) -> rd.Model:
     return replace(model, limbs=None) if kind == TREES else model
 
 
-def step_plant(kind: str) -> None:
+def robot_without_loader(kind: str) -> rd.Model:
+    """Return the same, read by a process that compiles nothing: the loader's kernels are being compiled elsewhere."""
+    load = f"pickle.dump(w.mini_cheetah('{kind}'), sys.stdout.buffer)"
+    code = f"{SILENTLY}; import pickle, sys; from robot_dynamics import warm_up as w; {load}"
+    uncompiled = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    read = subprocess.run([sys.executable, "-c", code], env=uncompiled, stdout=subprocess.PIPE, check=True)
+    model: rd.Model = pickle.loads(read.stdout)
+    return model
+
+
+def step_plant(model: rd.Model) -> None:
     """Call the plant's kernels, which take as long to compile as all others."""
-    plant = rd.Plant(mini_cheetah(kind))
+    plant = rd.Plant(model)
     plant.step()
     _ = plant.contacts
