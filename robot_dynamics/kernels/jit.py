@@ -23,11 +23,13 @@ from typing import Any
 import numpy as np
 from llvmlite.binding import Linkage
 from numba import _dynfunc, config, njit, typeof, types
+from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
 from numba.core.typed_passes import NativeLowering
 
 FAST = {"reassoc", "contract", "nsz", "arcp", "afn"}
@@ -99,6 +101,15 @@ class LowerKernel(NativeLowering):
         state.library = Whole(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return bool(super().run_pass(state))
+
+
+class Kept(FunctionCache):
+    """Machine code on disk, loaded without all that numba needs to compile: that takes longer than to load it."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Code of one signature, or None."""
+        rtsys.initialize(target_context)
+        return self._load_overload(sig, target_context)
 
 
 class Compiler(CompilerBase):
@@ -234,11 +245,14 @@ def kernel(function: Callable[..., Any], **more: Any) -> Any:
     options = {"fastmath": FAST, "error_model": "numpy", "boundscheck": False, "nogil": True} | more
     if config.DISABLE_JIT:
         return function
-    kept, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER or "")
-    try:
-        return njit(cache=CACHE_FOLDER is not None, pipeline_class=KernelCompiler, **options)(function)
-    finally:
-        config.CACHE_DIR = kept
+    dispatcher = njit(pipeline_class=KernelCompiler, **options)(function)
+    if CACHE_FOLDER is not None:
+        kept, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER)
+        try:
+            dispatcher._cache = Kept(function)
+        finally:
+            config.CACHE_DIR = kept
+    return dispatcher
 
 
 def lean(function: Callable[..., Any]) -> Any:
