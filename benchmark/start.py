@@ -35,8 +35,9 @@ warm_up_once(print, LIMBS)
 
 
 def answer(script: str) -> float:
-    """The number a script prints in a process of its own."""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    """The number a script prints in a process of its own, with byte code kept, as an installation has it."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 
