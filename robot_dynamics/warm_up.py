@@ -17,6 +17,7 @@ import robot_dynamics as rd
 
 from .closed_form import cross_check, short_limbs
 from .control.guard import EffortLimiter
+from .control.state import MeasuredState
 from .kernels import efforts, jit
 from .share import share_folder
 
@@ -111,9 +112,8 @@ def _points_and_efforts(model: rd.Model) -> Iterator[str]:
     rd.point_jacobian(model, feet, q)
     yield "efforts"
     efforts.least_forces(np.zeros((1, 3, 6)), np.zeros(6), np.ones(1, dtype=bool), 1.0, 1.0, np.zeros((1, 3)))
-    limiter = EffortLimiter(1.0)
-    limiter.enable(True)
-    limiter.apply(np.zeros(1), 0.0)
+    EffortLimiter(1.0).apply(np.zeros(1), 0.0)
+    MeasuredState(model, 0.0).expect(model.joint_names, [slice(0, 0)] * 3, 0)
     yield "closed form"
     for limb in short_limbs(model):
         cross_check(model, limb, q, rd.mass_matrix(model, q))

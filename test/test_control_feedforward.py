@@ -10,6 +10,7 @@ from robot_dynamics.control.feeder import Feeder
 from robot_dynamics.control.feedforward import Feedforward
 from robot_dynamics.control.guard import EffortLimiter
 from robot_dynamics.control.limbs import configuration
+from robot_dynamics.control.payload import Payloads
 from robot_dynamics.control.reference import StreamedReference, Trajectory
 from robot_dynamics.control.stance import SCALE, WEIGHT, FootForces, pyramid, solve_program
 from robot_dynamics.control.state import MeasuredState, StanceFlags
@@ -34,8 +35,9 @@ def test_the_parts_add_up_to_the_inverse_dynamics(fixed, seed):
     q, qd, qdd = rd.random_configuration(fixed, rng), *rng.normal(size=(2, fixed.nv))
 
     def parts_of(mode):
-        feedforward = Feedforward(fixed, mode)
-        return feedforward.parts(feedforward.solve(q, qd, qdd, ALL))
+        feedforward = Feedforward(fixed, mode, q, qd)
+        feedforward.qdd[:] = qdd
+        return feedforward.parts(feedforward.solve(ALL))
 
     whole = parts_of("inverse_dynamics")
     assert whole.total == pytest.approx(rd.inverse_dynamics(fixed, q, qd, qdd))
@@ -50,6 +52,25 @@ def stance_of(name: str) -> tuple[np.ndarray, rd.Points]:
     return configuration(stance.joints), legs.feet
 
 
+@pytest.mark.parametrize("mode", ["gravity", "inverse_dynamics"])
+def test_another_load_is_carried_from_the_next_state_on(model, mode):
+    rng = np.random.default_rng(0)
+    q, qd = rd.random_configuration(model, rng), rng.normal(size=model.nv)
+    feedforward, payloads = Feedforward(model, mode, q, qd), Payloads(model)
+    for loaded in (payloads.put("base", 2.0, np.full(3, 0.1), np.zeros((3, 3))), payloads.put("base", 0.0, q[:3], q)):
+        feedforward.carry(loaded)
+        expected = rd.gravity_forces(loaded, q) if mode == "gravity" else rd.bias_forces(loaded, q, qd)
+        assert feedforward.torque(feedforward.solve(ALL)) == pytest.approx(expected[6:])
+
+
+@pytest.mark.parametrize("name", ["q", "qd", "qdd"])
+def test_a_state_that_is_not_finite_has_no_answer(fixed, name):
+    feedforward = Feedforward(fixed, "inverse_dynamics", *np.zeros((2, fixed.nv)))
+    getattr(feedforward, name)[3] = np.nan
+    with pytest.raises(ShapeError, match="finite"):
+        feedforward.solve(ALL)
+
+
 @pytest.mark.parametrize("name", quadrupeds.EACH)
 @pytest.mark.parametrize("stance", [ALL, np.array([True, False, False, True]), np.array([True, True, True, False])])
 def test_the_feet_carry_the_robot(name, stance):
@@ -57,8 +78,8 @@ def test_the_feet_carry_the_robot(name, stance):
     model = quadrupeds.model(name)
     q, feet = stance_of(name)
     zero = np.zeros(model.nv)
-    ff = Feedforward(model, "stance", feet, friction=0.6)
-    solution = ff.solve(q, zero, zero, stance)
+    ff = Feedforward(model, "stance", q, zero, feet, friction=0.6)
+    solution = ff.solve(stance)
     parts = ff.parts(solution)
     assert ff.torque(solution) == pytest.approx(parts.total)
     assert parts.forces[:, 2].sum() == pytest.approx(9.81 * model.mass, rel=0.02)
@@ -72,9 +93,9 @@ def test_the_feet_carry_the_robot(name, stance):
 def test_four_feet_balance_the_base_exactly(model):
     pytest.importorskip("daqp")
     q, feet = stance_of("mini_cheetah")
-    ff = Feedforward(model, "stance", feet, friction=0.6)
+    ff = Feedforward(model, "stance", q, np.zeros(model.nv), feet, friction=0.6)
     tau = np.zeros(model.nv)
-    parts = ff.parts(ff.solve(q, tau, tau, ALL))
+    parts = ff.parts(ff.solve(ALL))
     tau[6:] = parts.total
     wrench = np.einsum("kiv,ki->v", rd.point_jacobian(model, feet, q), parts.forces)
     assert rd.forward_dynamics(model, q, np.zeros(model.nv), tau + wrench) == pytest.approx(
@@ -193,9 +214,9 @@ def test_a_streamed_reference_accelerates_by_its_change_of_velocity():
 def feeder(model: rd.Model, **options) -> Feeder:
     limiter = EffortLimiter(model.effort_limit, **options)
     limiter.enable(True)
-    return Feeder(
-        model, Feedforward(model, "inverse_dynamics"), MeasuredState(model, 0.1), StanceFlags((), 5.0, 0.1), limiter
-    )
+    state = MeasuredState(model, 0.1)
+    feedforward = Feedforward(model, "inverse_dynamics", state.q, state.qd)
+    return Feeder(model, feedforward, state, StanceFlags((), 5.0, 0.1), limiter)
 
 
 def test_the_feeder_follows_a_trajectory_and_ramps_its_gain(fixed):

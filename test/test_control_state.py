@@ -8,6 +8,7 @@ from urdf_text import joint_text, link_text, robot_text
 import robot_dynamics as rd
 from robot_dynamics.contact.points import contact_points
 from robot_dynamics.control.contacts import ContactForces
+from robot_dynamics.control.guard import LARGEST
 from robot_dynamics.control.imu import ImuMount
 from robot_dynamics.control.monitor import Residual, consistency, inertia
 from robot_dynamics.control.state import MeasuredState, StanceFlags
@@ -70,6 +71,48 @@ def test_missing_interfaces_count_as_zero_but_positions_must_be_known(model, sta
     assert not state.set_joints(model.joint_names, nan, q, q, 1.0, 1.0)
     assert not state.set_joints(model.joint_names, NONE, q, q, 1.0, 1.0)
     assert state.q[7:].tolist() == q.tolist()
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf, LARGEST, -1e160])
+@pytest.mark.parametrize("field", ["position", "velocity", "effort"])
+def test_a_number_that_is_none_leaves_the_state_as_it_was(model, state, field, value):
+    """But for velocities and efforts that are NaN: a driver without them says so."""
+    good = dict(zip(("position", "velocity", "effort"), np.arange(36.0).reshape(3, 12), strict=True))
+    assert state.set_joints(model.joint_names, *good.values(), 1.0, 1.0)
+    before = [x.tolist() for x in (state.q, state.qd, state.position, state.velocity, state.effort)]
+    bad = {name: column + 1.0 for name, column in good.items()}
+    bad[field][7] = value
+    used = state.set_joints(model.joint_names, *bad.values(), 1.01, 1.01)
+    assert used == (field != "position" and np.isnan(value))
+    if not used:
+        assert state.joints.problem == "refused: value 7 is not a number below 1e+09"
+        assert state.counts() == {"refused joint_states: not finite": 1}
+        now = (state.q, state.qd, state.position, state.velocity, state.effort)
+        assert [x.tolist() for x in now] == before
+        assert state.has_effort
+    else:
+        assert state.position.tolist() == bad["position"].tolist()
+        assert state.velocity.tolist() == np.nan_to_num(bad["velocity"]).tolist()
+        assert state.effort.tolist() == (bad if state.has_effort else good)["effort"].tolist()
+        assert state.has_effort == (field != "effort")
+
+
+def test_joints_that_are_not_named_stay_where_they_are(model, state):
+    names, values = model.joint_names, np.arange(1.0, 13.0)
+    assert state.set_joints(names, values, values, values, 1.0, 1.0)
+    assert state.set_joints(names[:2], -values[:2], NONE, -values[:2], 1.01, 1.01)
+    assert state.q[7:].tolist() == [-1.0, -2.0, *values[2:]]
+    assert state.velocity.tolist() == [0.0, 0.0, *values[2:]]
+    assert state.effort.tolist() == [-1.0, -2.0, *values[2:]]
+
+
+@pytest.mark.parametrize("stamp", [0.8, 1.2])
+def test_a_state_of_another_time_leaves_the_state_as_it_was(model, state, stamp):
+    assert not state.set_joints(model.joint_names, *np.ones((3, 12)), stamp, 1.0)
+    assert not state.set_base(LEVEL, np.ones(6), stamp, 1.0)
+    assert not state.position.any()
+    assert not state.qd.any()
+    assert state.q[:3].tolist() == [0.0] * 3
 
 
 def test_mimic_joints_may_be_named_and_other_strangers_may_not():

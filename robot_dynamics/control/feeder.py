@@ -26,7 +26,6 @@ class Feeder:
         self.trajectory: Trajectory | None = None
         self.begun = 0.0
         self.reference = StreamedReference(len(model.joint_names), 0.1)
-        self._qdd = np.zeros(model.nv)
         self._last: float | None = None
 
     def enable(self, on: bool) -> None:
@@ -47,12 +46,16 @@ class Feeder:
 
     def wanted(self, now: float) -> Solution:
         """Answer which forces the motion needs, before any limit."""
-        if self.feedforward.accelerating:
-            self._qdd[self.model.v_index] = self.acceleration(now)
-        return self.feedforward.solve(self.state.q, self.state.qd, self._qdd, self.stance.at(now))
+        feedforward = self.feedforward
+        if feedforward.accelerating:
+            feedforward.qdd[self.model.v_index] = self.acceleration(now)
+        return feedforward.solve(self.stance.at(now))
 
     def efforts(self, now: float) -> Array:
-        """Answer which joint efforts (n,) may go out now; `solution` then holds the forces they come from."""
+        """Answer which joint efforts (n,) may go out now; `solution` then holds the forces they come from.
+
+        The next call writes the same memory again.
+        """
         self.solution = self.wanted(now)
         tau = self.feedforward.torque(self.solution)
         dt = 0.0 if self._last is None else min(max(now - self._last, 0.0), 0.1)

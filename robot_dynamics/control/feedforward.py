@@ -6,14 +6,18 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics import bias_forces, gravity_forces, inverse_dynamics
+from ..dynamics import NO_WRENCH, RNEA, bias_forces, gravity_forces, workspace
+from ..errors import ShapeError
 from ..kernels.bodies import point_jacobians
+from ..kernels.jit import bound
 from ..kinematics import Points, point_rows
 from ..model import Model
 from .stance import FootForces
+from .state import span
 
 Array = NDArray[np.float64]
 Mode = Literal["gravity", "bias", "inverse_dynamics", "stance"]
+Rows = tuple[NDArray[np.int64], Array]
 PARTS = ("gravity", "coriolis", "inertia", "contact", "total")
 
 
@@ -49,38 +53,55 @@ class Parts:
 class Feedforward:
     """tau = H qdd + C qd + G - J^T f, by parts; the modes leave parts out."""
 
-    def __init__(self, model: Model, mode: Mode, feet: Points | None = None, friction: float = 0.5):
-        """Use `mode`; stance needs the feet and the friction coefficient assumed of the ground."""
-        self.mode, self.feet = mode, feet
-        self.distribution = None if feet is None else FootForces(len(feet), friction)
+    def __init__(
+        self, model: Model, mode: Mode, q: Array, qd: Array, feet: Points | None = None, friction: float = 0.5
+    ):
+        """Use `mode`; stance needs the feet and the friction coefficient assumed of the ground.
+
+        q (nq,), qd (nv,) are the measured state and `qdd` (nv,) the desired acceleration, used by inverse_dynamics and
+        stance: whoever knows them writes them there, in place. See `dynamics` for the conventions.
+        """
+        self.mode, self.q, self.qd = mode, q, qd
+        self.feet = feet if mode == "stance" else None
+        self.distribution = None if self.feet is None else FootForces(len(self.feet), friction)
         self.accelerating = mode in ("inverse_dynamics", "stance")
-        self._zero, self._no_forces = np.zeros(model.nv), np.zeros((0, 3))
+        self.qdd, self._moving, self._zero = np.zeros((3, model.nv))
+        self._free = Solution(q, qd, self._moving, self._zero, np.zeros((0, 3)))
+        self._joints = span(model.v_index)
         self.carry(model)
 
     def carry(self, model: Model) -> None:
         """Use `model` from now on: the same robot, under another load."""
         self.model = model
         self._feet = None if self.feet is None else point_rows(model, self.feet)
+        rates = self._zero if self.mode == "gravity" else self.qd
+        motion = self.q, rates, self.qdd if self.accelerating else self._zero, NO_WRENCH
+        if (limbed := model.limbs) is not None:
+            self._move = bound(RNEA[0], limbed.levels, limbed.robot, *motion, self._moving)
+        else:
+            self._move = bound(RNEA[1], model.topology, model.parameters, *motion, workspace(model), self._moving)
 
-    def solve(self, q: Array, qd: Array, qdd: Array, stance: NDArray[np.bool_]) -> Solution:
-        """Answer which forces the motion needs.
+    def solve(self, stance: NDArray[np.bool_]) -> Solution:
+        """Answer which forces the motion needs; stance (feet,) tells which feet stand.
 
-        Parameters
-        ----------
-        q (nq,), qd (nv,) : measured state; see `dynamics` for the conventions.
-        qdd (nv,) : desired acceleration; used by inverse_dynamics and stance.
-        stance (feet,) : which feet stand.
+        The next call writes the same memory again.
+
+        Raises
+        ------
+        ShapeError
+            The state or the acceleration is not finite.
         """
-        rates = self._zero if self.mode == "gravity" else qd
-        moving = inverse_dynamics(self.model, q, rates, qdd if self.accelerating else self._zero)
-        if self.mode != "stance":
-            return Solution(q, qd, moving, self._zero, self._no_forces)
-        return Solution(q, qd, moving, *self._contact(q, moving, stance))
+        if not self._move():
+            raise ShapeError(f"expected finite numbers, got q = {self.q}, qd = {self.qd}, qdd = {self.qdd}")
+        if self._feet is None or self.distribution is None:
+            return self._free
+        contact, forces = self._contact(self._feet, self.distribution, stance)
+        return Solution(self.q, self.qd, self._moving, contact, forces)
 
     def torque(self, solution: Solution) -> Array:
         """Return the joint efforts (n,) of a solution, joints in the order of `model.joint_names`."""
-        joints = self.model.v_index
-        return solution.moving[joints] if self._feet is None else (solution.moving - solution.contact)[joints]
+        moving = solution.moving
+        return moving[self._joints] if solution is self._free else (moving - solution.contact)[self._joints]
 
     def parts(self, solution: Solution) -> Parts:
         """Answer what the efforts of `torque` consist of."""
@@ -91,12 +112,10 @@ class Feedforward:
             gravity[v], (bias - gravity)[v], (solution.moving - bias)[v], -solution.contact[v], solution.forces
         )
 
-    def _contact(self, q: Array, moving: Array, stance: NDArray[np.bool_]) -> tuple[Array, Array]:
+    def _contact(self, feet: Rows, distribution: FootForces, stance: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Sum of J^T f (nv,) and forces (feet, 3) that give the base what it needs for the motion."""
-        if self._feet is None or self.distribution is None:
-            return self._zero, self._no_forces
         model = self.model
         J = np.empty((len(stance), 3, model.nv))
-        point_jacobians(model.topology, model.parameters, *self._feet, q, J)
-        forces = self.distribution.solve(J[:, :, :6], moving[:6], stance)
+        point_jacobians(model.topology, model.parameters, *feet, self.q, J)
+        forces = distribution.solve(J[:, :, :6], self._moving[:6], stance)
         return forces.ravel() @ J.reshape(-1, model.nv), forces

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ParameterError, ShapeError
 from ..kernels.efforts import limit
+from ..kernels.measured import LARGEST
 
 Array = NDArray[np.float64]
 Column = Any
@@ -21,8 +22,6 @@ Column = Any
 Indices = NDArray[np.intp]
 
 NONE = np.zeros(0)
-LARGEST = 1e9
-"""Magnitude of a measurement or command that is none: powers of it would overflow in the dynamics [SI]."""
 FIRST_BYTE = 7 if sys.byteorder == "little" else 0
 ORDINARY = bytes([*range(0x41), *range(0x80, 0xC1)])
 """First bytes, of sign and exponent, of float64 below 2**17 [IEEE 754]."""
@@ -83,9 +82,7 @@ class InputGuard:
         """Whether the last good message is older than `max_age`, or none has come."""
         return self.age(now) > self.max_age if self.max_age else self.receipt is None
 
-    def accept_named(
-        self, names: Sequence[str], columns: Sequence[Column], stamp: float, now: float, proven: bool = False
-    ) -> Indices | None:
+    def accept_named(self, names: Sequence[str], columns: Sequence[Column], stamp: float, now: float) -> Indices | None:
         """Check arrays given by joint name.
 
         Parameters
@@ -93,27 +90,29 @@ class InputGuard:
         names : joints of the entries, in any order.
         columns : float64 of len(names), or empty where the message leaves a quantity out.
         stamp, now : [s], stamp 0 means none.
-        proven : whether they are known to be `sane`.
 
         Returns
         -------
         Index into `joints` of every entry, or None if the message must not be used.
         """
-        where = self._where if names is self._names else self._order(names)
-        if where is None or not self._lengths(columns, len(names)):
+        where = self.places(names, [len(column) for column in columns])
+        if where is None or not self._finite(columns) or not self.timely(stamp, now):
             return None
-        return where if (proven or self._finite(columns)) and self._time(stamp, now) else None
-
-    def accept_unnamed(self, good: bool, stamp: float, now: float) -> bool:
-        """Check a message whose values the caller found to be `good`."""
-        if not good:
-            self.refuse(NOT_FINITE, f"a value is not a number below {LARGEST:g}, or a quaternion has no length")
-        return good and self._time(stamp, now)
+        self.accept(stamp, now)
+        return where
 
     def accept_ordered(self, values: Array, now: float) -> bool:
         """Check one array without names and stamp, in the order of `joints`."""
-        known = self._lengths((values,), len(self.joints), empty=False) and self._finite((values,))
-        return known and self._time(0.0, now)
+        known = self._lengths((len(values),), len(self.joints), empty=False) and self._finite((values,))
+        if known:
+            self.timely(0.0, now)
+            self.accept(0.0, now)
+        return known
+
+    def places(self, names: Sequence[str], lengths: Sequence[int]) -> Indices | None:
+        """Return the index into `joints` of every entry of columns so long (0: left out), or None to refuse them."""
+        where = self._where if names is self._names else self._order(names)
+        return where if where is not None and self._lengths(lengths, len(names)) else None
 
     def _order(self, names: Sequence[str]) -> Indices | None:
         key = tuple(names)
@@ -134,10 +133,10 @@ class InputGuard:
             return found
         return None
 
-    def _lengths(self, columns: Sequence[Column], length: int, empty: bool = True) -> bool:
-        for column in columns:
-            if len(column) != length and not (empty and len(column) == 0):
-                self.refuse(LENGTH, f"expected {length} values, got {len(column)}")
+    def _lengths(self, lengths: Sequence[int], expected: int, empty: bool = True) -> bool:
+        for length in lengths:
+            if length != expected and not (empty and length == 0):
+                self.refuse(LENGTH, f"expected {expected} values, got {length}")
                 return False
         return True
 
@@ -149,27 +148,28 @@ class InputGuard:
                 return False
         return True
 
-    def _time(self, stamp: float, now: float) -> bool:
+    def timely(self, stamp: float, now: float) -> bool:
+        """Notice the time, and tell whether a message of `stamp` [s] (0: none) may be used `now` [s]."""
         if now < self._now:
             self.tick(now)
         self._now = now
-        if stamp:
-            if self.max_age and now - stamp > self.max_age:
-                age = f"stamp {stamp:.3f} s is {now - stamp:.3g} s old at {now:.3f} s"
-                self.refuse(STALE, f"{age}; is use_sim_time the same everywhere?")
-                return False
-            if stamp - now > self.ahead:
-                self.refuse(
-                    FUTURE, f"stamp {stamp:.3f} s is ahead of {now:.3f} s; is use_sim_time the same everywhere?"
-                )
-                return False
-            if self.stamp is not None and stamp < self.stamp:
-                self.refuse(OLDER, f"stamp {stamp:.4f} s follows {self.stamp:.4f} s; are there two publishers?")
-                return False
-        self.stamp = stamp or None
-        self.receipt = now
+        if not stamp:
+            return True
+        if self.max_age and now - stamp > self.max_age:
+            age = f"stamp {stamp:.3f} s is {now - stamp:.3g} s old at {now:.3f} s"
+            self.refuse(STALE, f"{age}; is use_sim_time the same everywhere?")
+        elif stamp - now > self.ahead:
+            self.refuse(FUTURE, f"stamp {stamp:.3f} s is ahead of {now:.3f} s; is use_sim_time the same everywhere?")
+        elif self.stamp is not None and stamp < self.stamp:
+            self.refuse(OLDER, f"stamp {stamp:.4f} s follows {self.stamp:.4f} s; are there two publishers?")
+        else:
+            return True
+        return False
+
+    def accept(self, stamp: float, now: float) -> None:
+        """Remember when the last good message came."""
+        self.stamp, self.receipt = stamp or None, now
         self.accepted += 1
-        return True
 
     def refuse(self, cause: str, problem: str) -> None:
         """Count a message that must not be used, and keep the sentence that says why."""
@@ -221,13 +221,13 @@ class EffortLimiter:
         self.limit = np.array(limit, dtype=float, ndmin=1)
         if np.isnan(self.limit).any() or (self.limit < 0).any():
             raise ParameterError(f"effort limits must be 0 or more, got {self.limit}")
-        shape = self.limit.shape
-        self._speed, self.lower, self.upper = (np.full(shape, x, dtype=float) for x in (velocity_limit, lower, upper))
-        self._taper = velocity_taper * self._speed
+        speed = np.asarray(velocity_limit, dtype=float)
+        rows = np.broadcast_arrays(self.limit, velocity_taper * speed, speed, lower, upper)
+        self._bounds = np.array(rows, dtype=float)
         self.rate, self.ramp_time, self.position_taper = float(rate), float(ramp_time), float(position_taper)
         self.enabled, self.stopped, self.gain = False, False, 0.0
         self.clamped = 0
-        self.last, self._before = np.zeros((2, *shape))
+        self.last = np.zeros(self.limit.shape)
 
     def enable(self, on: bool) -> None:
         """Start the ramp from 0, or go back to zero effort at once."""
@@ -240,37 +240,23 @@ class EffortLimiter:
             self.enable(False)
             self.last[:] = 0.0
 
-    def apply(self, tau: Array, dt: float, q: Array | None = None, qd: Array | None = None) -> Array:
+    def apply(self, tau: Array, dt: float, q: Array = NONE, qd: Array = NONE) -> Array:
         """Return the efforts (n,) that may go out now, given the wanted ones, the time since the last call, the state.
 
-        They are `last`, in memory that the call after the next uses again.
+        They are `last`, which the next call writes again.
 
         Raises
         ------
         ShapeError
             `tau` has another length or is not finite.
         """
-        if tau.shape != self.limit.shape or not finite(tau):
+        going = self.enabled and not self.stopped
+        gain = (min(1.0, self.gain + dt / self.ramp_time) if self.ramp_time > 0 else 1.0) if going else 0.0
+        change = self.rate * dt if going and self.rate > 0 else -1.0
+        fits = tau.shape == self.last.shape
+        clamped = limit(self._bounds, tau, gain, change, q, qd, self.position_taper, self.last) if fits else -1
+        if clamped < 0:
             raise ShapeError(f"efforts must be {self.limit.size} finite values, got {tau!r}")
-        if self.stopped or not self.enabled:
-            self.last = np.zeros_like(tau)
-            return self.last
-        self.gain = min(1.0, self.gain + dt / self.ramp_time) if self.ramp_time > 0 else 1.0
-        change = self.rate * dt if self.rate > 0 else -1.0
-        self.last, self._before = self._before, self.last
-        self.clamped += limit(
-            tau,
-            self.gain,
-            change,
-            self.limit,
-            self._before,
-            NONE if qd is None else qd,
-            self._taper,
-            self._speed,
-            NONE if q is None else q,
-            self.lower,
-            self.upper,
-            self.position_taper,
-            self.last,
-        )
+        self.gain = gain
+        self.clamped += clamped
         return self.last

@@ -1,21 +1,44 @@
 """The robot's state as it comes in by messages: joints by name, base and stance beside it, ages noticed."""
 
-import math
-import struct
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.jit import bound
+from ..kernels.measured import (
+    ANGULAR,
+    EFFORT,
+    LINEAR,
+    ODOMETRY,
+    PLACE,
+    POSITION,
+    QD,
+    VELOCITY,
+    WITH_EFFORT,
+    Q,
+    take_base,
+    take_joints,
+)
 from ..kinematics import neutral
 from ..model import Model
-from .guard import FRAME, LARGEST, LENGTH, Column, Indices, InputGuard, sane
+from .guard import FRAME, LARGEST, LENGTH, NOT_FINITE, Column, Indices, InputGuard, sane
 
 Array = NDArray[np.float64]
 
-NOWHERE = np.zeros(0, dtype=np.intp)
-POSE, TWIST = struct.Struct("7d"), struct.Struct("6d")
+
+class Arrangement(NamedTuple):
+    """Joint states of one kind: write the `numbers` (m,) of one in place, then `take` writes them into the state.
+
+    columns : where positions, velocities, efforts stand among the numbers; each may be empty.
+    take : `kernels.measured.take_joints`.
+    """
+
+    columns: tuple[slice, ...]
+    numbers: Array
+    take: Callable[[], int]
 
 
 class MeasuredState:
@@ -34,86 +57,96 @@ class MeasuredState:
         self.mimic = frozenset(model.report.mimic)
         self.base = InputGuard(("base",), max_age)
         self.q, self.qd = neutral(model), np.zeros(model.nv)
-        self.position, self.velocity = part(self.q, model.q_index), part(self.qd, model.v_index)
+        self.position, self.velocity = self.q[model.q_index], self.qd[model.v_index]
         self.effort = np.zeros(len(model.joint_names))
         self.has_effort = False
-        self._where, self._runs = NOWHERE, runs(NOWHERE)
-        self._q, self._qd = self.q.data, self.qd.data
-        self._columns = self.position.data, self.velocity.data, self.effort.data
-        self._apart = [
-            (whole, column, runs(index))
-            for whole, column, index in zip(
-                (self._q, self._qd), self._columns[:2], (model.q_index, model.v_index), strict=True
-            )
-            if not np.shares_memory(whole, column)
-        ]
+        self.odometry = np.zeros(ODOMETRY)
+        free = model.floating_base
+        pose, twist = (self.q[:7], self.qd[:6]) if free else (np.zeros(7), np.zeros(6))
+        self._take_base = bound(take_base, self.odometry, pose, twist)
+        self._names: Sequence[str] = ()
+        self._known: Arrangement | None = None
 
     @property
     def has_base(self) -> bool:
         """Whether the base state is known, by measurement or because it is fixed."""
         return not self.model.floating_base or self.base.receipt is not None
 
-    def set_joints(
-        self,
-        names: Sequence[str],
-        q: Column,
-        qd: Column,
-        effort: Column,
-        stamp: float,
-        now: float,
-        proven: bool = False,
-    ) -> bool:
+    def set_joints(self, names: Sequence[str], q: Column, qd: Column, effort: Column, stamp: float, now: float) -> bool:
         """Take positions, velocities and efforts by name and return whether they were used.
 
         Velocities that are missing or NaN (a driver without that interface) count as 0. Mimic joints may be named: they
-        follow from the others and are left out. `proven`: whether all are known to be `sane`.
+        follow from the others and are left out.
         """
-        if self.mimic and not self.mimic.isdisjoint(names):
-            if any(len(x) not in (0, len(names)) for x in (q, qd, effort)):
-                self.joints.refuse(LENGTH, f"{len(names)} names, {len(q)}, {len(qd)}, {len(effort)} values")
-                return False
-            keep = [i for i, name in enumerate(names) if name not in self.mimic]
-            names = [names[i] for i in keep]
-            q, qd, effort = (np.asarray(x)[keep] if len(x) else x for x in (q, qd, effort))
-        self.has_effort = len(effort) > 0
-        if not (proven := proven or sane(q, qd, effort)):
-            self.has_effort = self.has_effort and not np.isnan(effort).any()
-            qd, effort = (np.where(np.isnan(x), 0.0, x) for x in (qd, effort))
-        where = self.joints.accept_named(names, (q, qd, effort), stamp, now, proven)
-        if where is None or not len(q):
+        ends = [0, *accumulate(map(len, (q, qd, effort)))]
+        columns = tuple(slice(a, b) for a, b in pairwise(ends))
+        known = self._known
+        if known is None or names is not self._names or columns != known.columns:
+            known = self._known = self.expect(names, columns, ends[-1])
+            self._names = names
+        if known is None:
             return False
-        if where is not self._where:
-            self._where, self._runs = where, runs(where)
-        if not len(qd):
-            qd = np.zeros(len(q))
-        position, velocity, efforts = self._columns
-        for here, there in self._runs:
-            position[there], velocity[there] = q[here], qd[here]
-            if self.has_effort:
-                efforts[there] = effort[here]
-        for whole, column, places in self._apart:
-            for here, there in places:
-                whole[there] = column[here]
-        return True
+        for column, x in zip(columns, (q, qd, effort), strict=True):
+            known.numbers[column] = x
+        return self.take_joints(known, stamp, now)
+
+    def expect(self, names: Sequence[str], columns: Sequence[slice], size: int) -> Arrangement | None:
+        """Prepare for joint states of `size` numbers that name these joints; None if they must not be used."""
+        kept = [i for i, name in enumerate(names) if name not in self.mimic]
+        lengths = [column.stop - column.start for column in columns]
+        if any(length not in (0, len(names)) for length in lengths):
+            self.joints.refuse(LENGTH, f"{len(names)} names, {', '.join(map(str, lengths))} values")
+            return None
+        where = self.joints.places([names[i] for i in kept], ())
+        if where is None:
+            return None
+        places = np.full((5, len(self.effort)), -1)
+        places[VELOCITY, where] = size  # behind all stands 0, for velocities that are left out
+        for row, column in zip((POSITION, VELOCITY, EFFORT), columns, strict=True):
+            if column.stop > column.start:
+                places[row, where] = column.start + np.array(kept)
+        places[Q], places[QD] = self.model.q_index, self.model.v_index
+        numbers = np.zeros(size + 1)
+        state = self.q, self.qd, self.position, self.velocity, self.effort
+        return Arrangement(tuple(columns), numbers[:size], bound(take_joints, places, numbers, *state))
+
+    def take_joints(self, arrangement: Arrangement, stamp: float, now: float) -> bool:
+        """Take the joint state whose numbers are there; returns whether it was used."""
+        if not self.joints.timely(stamp, now):
+            return False
+        found = arrangement.take()
+        columns = arrangement.columns
+        if found >= 0:
+            start = next(column.start for column in columns if column.start <= found < column.stop)
+            self.joints.refuse(NOT_FINITE, f"value {found - start} is not a number below {LARGEST:g}")
+            return False
+        self.joints.accept(stamp, now)
+        self.has_effort = found == WITH_EFFORT
+        return columns[0].stop > columns[0].start
 
     def set_base(
         self, pose: Sequence[float], twist: Sequence[float], stamp: float, now: float, frame: str = ""
     ) -> bool:
-        """Take the base pose (7,) and twist (6,) in base axes, of a `frame` if it is named; returns if they were used.
+        """Take the base pose (7,) and twist (6,) = [omega, v] in base axes; returns whether they were used."""
+        self.odometry[PLACE : PLACE + 7] = pose
+        self.odometry[LINEAR : LINEAR + 3], self.odometry[ANGULAR : ANGULAR + 3] = twist[3:], twist[:3]
+        return self.take_base(stamp, now, frame)
+
+    def take_base(self, stamp: float, now: float, frame: str = "") -> bool:
+        """Take the base state of `odometry`, of a `frame` if it is named; returns whether it was used.
 
         Pose and twist of another frame on the robot are those of a robot that stands and turns elsewhere.
         """
         if frame not in ("", self.base_frame):
             self.base.refuse(FRAME, f"it is about '{frame}', not '{self.base_frame}'; see base_frame")
             return False
-        x, y, z, qx, qy, qz, qw = pose
-        size = math.hypot(qx, qy, qz, qw)
-        good = 0.5 < size < 2.0 and math.hypot(x, y, z, *twist) < LARGEST
-        if not self.base.accept_unnamed(good, stamp, now) or not self.model.floating_base:
+        if not self.base.timely(stamp, now):
             return False
-        POSE.pack_into(self._q, 0, x, y, z, qx / size, qy / size, qz / size, qw / size)
-        TWIST.pack_into(self._qd, 0, *twist)
-        return True
+        if not self._take_base():
+            self.base.refuse(NOT_FINITE, f"a value is not a number below {LARGEST:g}, or a quaternion has no length")
+            return False
+        self.base.accept(stamp, now)
+        return self.model.floating_base
 
     def counts(self) -> dict[str, int]:
         """Return refusals per cause, named by input."""
@@ -121,9 +154,10 @@ class MeasuredState:
         return {f"refused {name}: {cause}": n for name, guard in guards for cause, n in guard.counts.items()}
 
 
-def part(x: Array, index: Indices) -> Array:
-    """Return `x[index]`, as a view of x if the indices follow each other."""
-    return x[index[0] : index[-1] + 1] if len(index) and len(runs(index)) == 1 else x[index]
+def span(index: Indices) -> slice | Indices:
+    """Return what picks the entries `index`: a slice, which costs less, if they follow each other."""
+    first = int(index[0]) if len(index) else 0
+    return slice(first, first + len(index)) if (np.diff(index) == 1).all() else index
 
 
 def runs(places: Indices) -> list[tuple[slice, slice]]:

@@ -4,6 +4,10 @@ import numpy as np
 
 from .dense import factorize, solve
 from .jit import kernel, lean
+from .rows import finite
+
+LIMIT, TAPER, SPEED, LOWER, UPPER = range(5)
+"""Rows of the bounds (5, n) of `limit`."""
 
 
 @kernel
@@ -37,23 +41,26 @@ def least_forces(A, w, standing, weight, slope, f):
 
 
 @lean
-def limit(tau, gain, change, limits, last, qd, taper, speed, q, lower, upper, room, out):
-    """Efforts that may go out; returns whether one was clamped.
+def limit(bounds, tau, gain, change, q, qd, room, last):
+    """Efforts that may go out, in place of `last`; returns 1 if one was clamped, 0 if none, -1 if one is not finite.
 
-    gain tau fades where it drives a joint beyond the speed `taper`, to 0 at `speed`, and where it drives one into a
-    stop nearer than `room`; it is clamped to `limits` and may change by `change`. Without q, qd, room no such fade;
-    with change < 0 no such limit.
+    gain tau fades where it drives a joint beyond the speed TAPER, to 0 at SPEED, and where it drives one into a stop
+    nearer than `room`; it is clamped to LIMIT and may change by `change`: rows of `bounds`. Without q, qd, room no such
+    fade; with change < 0 no such limit.
     """
-    clamped = False
+    if not finite(tau):
+        return -1
+    clamped = 0
     for j in range(tau.shape[0]):
         wanted = gain * tau[j]
-        if qd.shape[0] and abs(qd[j]) > taper[j] and wanted * qd[j] > 0.0:
-            wanted *= min(max((speed[j] - abs(qd[j])) / max(speed[j] - taper[j], 1e-12), 0.0), 1.0)
+        taper, speed = bounds[TAPER, j], bounds[SPEED, j]
+        if qd.shape[0] and abs(qd[j]) > taper and wanted * qd[j] > 0.0:
+            wanted *= min(max((speed - abs(qd[j])) / max(speed - taper, 1e-12), 0.0), 1.0)
         if q.shape[0] and room > 0.0:
-            left = upper[j] - q[j] if wanted > 0.0 else q[j] - lower[j]
+            left = bounds[UPPER, j] - q[j] if wanted > 0.0 else q[j] - bounds[LOWER, j]
             wanted *= min(max(left / room, 0.0), 1.0)
-        out[j] = min(max(wanted, -limits[j]), limits[j])
-        clamped = clamped or out[j] != wanted
-        if change >= 0.0:
-            out[j] = min(max(out[j], last[j] - change), last[j] + change)
+        out = min(max(wanted, -bounds[LIMIT, j]), bounds[LIMIT, j])
+        if out != wanted:
+            clamped = 1
+        last[j] = min(max(out, last[j] - change), last[j] + change) if change >= 0.0 else out
     return clamped

@@ -45,12 +45,15 @@ class FeedforwardNode(Component):
         mode: Mode = "inverse_dynamics" if v.mode == "stance" and feet is None else v.mode
         state = MeasuredState(model, v.state_timeout, v.base_frame)
         stance = StanceFlags(() if feet is None else feet.link, v.contact_threshold, v.state_timeout)
-        self.feeder = Feeder(model, Feedforward(model, mode, feet, v.friction), state, stance, limiter(model, v))
+        feedforward = Feedforward(model, mode, state.q, state.qd, feet, v.friction)
+        self.feeder = Feeder(model, feedforward, state, stance, limiter(model, v))
         legs = find_legs(model, [f for f in v.feet if f]) if v.estimate_contacts else None
         self.observer = None if legs is None else ContactObserver(legs)
         self.payloads = Payloads(model)
         self.estimate = wire.ContactWriter(() if legs is None else legs.names, "odom")
-        self.readers = {kind: wire.Reader(kind) for kind in (JointState, Odometry, MultiDOFJointState)}
+        self.joint_states = wire.Intake(JointState, self.expect_joints)
+        self.odometry = wire.Intake(Odometry, self.expect_base)
+        self.contact_reader = wire.Reader(MultiDOFJointState)
         self.observed = self.received = 0.0
         self.references = InputGuard(model.joint_names, v.state_timeout)
         self.feeder.limiter.enable(not v.dry_run)
@@ -99,20 +102,33 @@ class FeedforwardNode(Component):
 
     def on_state(self, data: bytes) -> None:
         """Answer a joint state with efforts; base and contacts are those known by now."""
-        began, msg = perf_counter(), self.readers[JointState].read(data)
-        state, stamp = self.feeder.state, msg.stamp
+        began, intake = perf_counter(), self.joint_states
+        taken, state, stamp = intake.take(data), self.feeder.state, intake.stamp
         self.received = self.now() or stamp
-        if not state.set_joints(msg.names, *wire.columns_from_joint_state(msg), stamp, self.received, msg.sane):
+        if not (taken and state.take_joints(self.arrangement, stamp, self.received)):
             return self.warn(f"joint_states {state.joints.problem}")
         for update in self.beside:
             update()
         now = stamp or self.received
         if self.observer is not None:
             self.observe(self.observer, now)
-        self.send(self.feeder.efforts(now), msg.nanoseconds)
+        self.send(self.feeder.efforts(now), intake.nanoseconds)
         self.seconds_inside.append(perf_counter() - began)
         self.answered += 1
-        return self.show_parts(msg.nanoseconds)
+        return self.show_parts(intake.nanoseconds)
+
+    def expect_joints(self, layout: wire.Layout) -> convert.Array | None:
+        """Prepare for joint states of another kind than the last; what is refused has no numbers."""
+        arrangement = self.feeder.state.expect(layout.names, layout.parts, layout.length)
+        if arrangement is None:
+            return None
+        self.arrangement = arrangement
+        return arrangement.numbers
+
+    def expect_base(self, layout: wire.Layout) -> convert.Array:
+        """Prepare for base states of another frame than the last."""
+        self.child = layout.names[1]
+        return self.feeder.state.odometry
 
     def show_parts(self, nanoseconds: int) -> None:
         """Publish the parts of the wanted effort to whoever listens."""
@@ -150,14 +166,14 @@ class FeedforwardNode(Component):
 
     def on_base(self, data: bytes) -> None:
         """Take the base state, at the time of the joint state that it goes with."""
-        msg = self.readers[Odometry].read(data)
-        stamp, now = msg.stamp, self.received or msg.stamp
-        if not self.feeder.state.set_base(*wire.base_from_odometry(msg), stamp, now, msg.names[1]):
-            self.warn(f"odom {self.feeder.state.base.problem}")
+        intake, state = self.odometry, self.feeder.state
+        intake.take(data)
+        if not state.take_base(intake.stamp, self.received or intake.stamp, self.child):
+            self.warn(f"odom {state.base.problem}")
 
     def on_contacts(self, data: bytes) -> None:
         """Take which feet stand."""
-        msg = self.readers[MultiDOFJointState].read(data)
+        msg = self.contact_reader.read(data)
         _, _, force = wire.points_from_contacts(msg)
         self.feeder.stance.set_forces(msg.names, force, msg.stamp)
 
@@ -210,7 +226,7 @@ class FeedforwardNode(Component):
         feeder = self.feeder
         if self.answered and feeder.timed_out(self.now()):
             if self.values.timeout_action == "zero":
-                feeder.limiter.last = np.zeros(len(self.order))
+                feeder.limiter.last[:] = 0.0
             self.send(feeder.limiter.last, self.nanoseconds())
 
     def on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:

@@ -6,7 +6,7 @@ and nothing else: writers serialize once, readers look at the names once.
 """
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 from visualization_msgs.msg import MarkerArray
 
-from ..control.guard import Column, ordinary
+from ..control.guard import Column
 from ..errors import ShapeError
 from .convert import Array
 
@@ -88,7 +88,8 @@ class Layout:
         self.parts = [self._part(at, count * width) for at, count, width in self.blocks]
         self.wide = any(width > 1 for _, _, width in self.blocks)
         self.plain = self.float.isnative and not self.wide
-        self.floats = slice(self.start, self.size - (self.size - self.start) % 8)
+        self.length = (self.size - self.start) // 8
+        self.floats = slice(self.start, self.start + 8 * self.length)
 
     def _count(self, data: bytes | bytearray, at: int) -> tuple[int, int]:
         """Return a whole number and where it ends."""
@@ -117,7 +118,7 @@ class Layout:
 
     def views(self, data: bytes | bytearray) -> list[Array]:
         """Return every block as a view: (count,) of single numbers, else (count, width)."""
-        floats = np.frombuffer(data, self.float, (self.size - self.start) // 8, self.start)
+        floats = np.frombuffer(data, self.float, self.length, self.start)
         if self.wide:
             shapes = [(count, width) for _, count, width in self.blocks]
             return [floats[part].reshape(shape) for part, shape in zip(self.parts, shapes, strict=True)]
@@ -127,15 +128,13 @@ class Layout:
 class Message(NamedTuple):
     """What a reader found: its stamp twice, names (joints, links, or frames) and blocks of floats.
 
-    stamp [s], 0 if it carries none; blocks (rows,) as memoryviews or arrays, (rows, width) as arrays; sane: whether
-    all floats are known to be so without a look at each, as `control.guard` has it.
+    stamp [s], 0 if it carries none; blocks (rows,) as memoryviews or arrays, (rows, width) as arrays.
     """
 
     nanoseconds: int
     stamp: float
     names: tuple[str, ...]
     blocks: Sequence[Column]
-    sane: bool
 
 
 NEW = tuple.__new__
@@ -157,19 +156,52 @@ class Reader:
         ShapeError
             It is something else.
         """
-        layout = self._layout
-        if layout is None or len(data) < layout.size or layout.fixed(data) != layout.same:
-            layout = self._layout = Layout(self.kind, data)
+        layout = self.layout(data)
         seconds, rest = layout.stamp.unpack_from(data, STAMP)
         blocks: Sequence[Column]
         if layout.plain:  # arrays would cost five times as much as the rest of this
             column = memoryview(data)[layout.floats].cast("d").__getitem__
             blocks = tuple(map(column, layout.parts))
-            proven = ordinary(b"".join(blocks))  # without the bytes that fill up between them, which may be any
         else:
-            blocks, proven = [view.astype(np.float64, copy=False) for view in layout.views(data)], False
+            blocks = [view.astype(np.float64, copy=False) for view in layout.views(data)]
         # Message(...) does the same by way of Python, at a tenth of the price of all else that is read
-        return NEW(Message, (seconds * 1_000_000_000 + rest, seconds + 1e-9 * rest, layout.names, blocks, proven))
+        return NEW(Message, (seconds * 1_000_000_000 + rest, seconds + 1e-9 * rest, layout.names, blocks))
+
+    def layout(self, data: bytes) -> Layout:
+        """Return where everything stands, the same object for messages that are laid out alike; raises as `read`."""
+        layout = self._layout
+        if layout is None or len(data) < layout.size or layout.fixed(data) != layout.same:
+            layout = self._layout = Layout(self.kind, data)
+        return layout
+
+
+class Intake(Reader):
+    """Copies the numbers of messages as they stand, with what fills up between them, to where they are wanted.
+
+    `nanoseconds` and `stamp` [s] are those of the last message.
+    """
+
+    def __init__(self, kind: type, prepare: Callable[[Layout], Array | None]):
+        """Ask `prepare` for the array (floats,) that takes the numbers of messages laid out so; None refuses them."""
+        super().__init__(kind)
+        self._prepare = prepare
+        self._prepared: Layout | None = None
+        self.nanoseconds, self.stamp = 0, 0.0
+
+    def take(self, data: bytes) -> bool:
+        """Copy the numbers of a message and tell whether they were wanted; raises as `read`."""
+        layout = self.layout(data)
+        seconds, rest = layout.stamp.unpack_from(data, STAMP)
+        self.nanoseconds, self.stamp = seconds * 1_000_000_000 + rest, seconds + 1e-9 * rest
+        if layout is not self._prepared:
+            if (numbers := self._prepare(layout)) is None:
+                return False
+            self._prepared, self._numbers, self._bytes = layout, numbers, numbers.view(np.uint8).data
+        if layout.float.isnative:
+            self._bytes[:] = data[layout.floats]
+        else:
+            self._numbers[:] = np.frombuffer(data, layout.float, layout.length, layout.start)
+        return True
 
 
 class Writer:
