@@ -229,14 +229,14 @@ class Component(LifecycleNode):
         alone = qos.depth == 1 and qos.history == HistoryPolicy.KEEP_LAST
 
         def update() -> None:
-            newest = taken = take(kind, True)
-            while taken is not None and not alone:
-                newest, taken = taken, take(kind, True)
-            if newest is not None:
-                try:
-                    callback(newest[0])
-                except ShapeError as problem:
-                    self.warn(f"{made.topic} refused: {problem}")
+            if (newest := take(kind, True)) is None:
+                return
+            while not alone and (taken := take(kind, True)) is not None:
+                newest = taken
+            try:
+                callback(newest[0])
+            except ShapeError as problem:
+                self.warn(f"{made.topic} refused: {problem}")
 
         self._taken[made] = update
         return update
@@ -430,6 +430,12 @@ class Component(LifecycleNode):
         msg = DiagnosticArray(status=[convert.msg_from_status(name, hardware, level, message, values)])
         convert.write_stamp(msg.header.stamp, self.nanoseconds())
         self._diagnostics.publish(msg)
+
+
+def sender(publisher: Publisher) -> Callable[[bytes], None]:
+    """Return what publishes serialized messages without rclpy's look at their type; it raises RCLError at the end."""
+    send: Callable[[bytes], None] = publisher.handle.publish_raw
+    return send
 
 
 def descriptor(f: Any) -> ParameterDescriptor:

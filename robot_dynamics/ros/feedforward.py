@@ -25,7 +25,7 @@ from ..control.state import MeasuredState, StanceFlags
 from ..errors import RobotDynamicsError
 from ..model import Model
 from . import convert, wire
-from .component import ERROR, LATEST, NEWEST, OK, RELIABLE, SENSOR, STALE, WARN, Component
+from .component import ERROR, LATEST, NEWEST, OK, RELIABLE, SENSOR, STALE, WARN, Component, sender
 from .parameters import FeedforwardParameters
 from .run import run
 
@@ -72,8 +72,10 @@ class FeedforwardNode(Component):
         self.efforts, self.commands = None, None
         if output != "joint_commands":
             self.efforts = self.publisher(Float64MultiArray, "effort_controller/commands", LATEST)
+            self.send_efforts = sender(self.efforts)
         if output != "commands":
             self.commands = self.publisher(JointState, "joint_commands", LATEST)
+            self.send_command = sender(self.commands)
         self.torques = {part: self.publisher(JointState, f"~/torque/{part}", LATEST) for part in PARTS}
         self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
         self.beside: list[Callable[[], None]] = []
@@ -158,11 +160,11 @@ class FeedforwardNode(Component):
             return
         if self.efforts is not None:
             ordered = efforts if self.ordered else efforts[self.places]
-            self.efforts.publish(self.efforts_message.message(ordered))
+            self.send_efforts(self.efforts_message.message(ordered))
             self.sent += 1
         if self.commands is not None:
             self.command_message.effort[:] = efforts
-            self.commands.publish(self.command_message.stamped(nanoseconds))
+            self.send_command(self.command_message.stamped(nanoseconds))
 
     def on_base(self, data: bytes) -> None:
         """Take the base state, at the time of the joint state that it goes with."""

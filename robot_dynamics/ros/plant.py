@@ -30,7 +30,7 @@ from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
 from ..plant import Plant, PlantParams, SensorNoise
 from . import convert, simulation_services, wire
-from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, STREAM, WARN, Component, InvalidHandle, RCLError
+from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, STREAM, WARN, Component, InvalidHandle, RCLError, sender
 from .markers import Scene
 from .parameters import PlantParameters
 from .run import run
@@ -128,6 +128,9 @@ class PlantNode(Component):
         self.contact_wrenches = {
             link: self.publisher(WrenchStamped, f"contacts/{link}/wrench", SENSOR) for link in self.wrenches
         }
+        self.send_clock, self.send_odometry, self.send_joints, self.send_imu, self.send_contacts = map(
+            sender, (self.clocks, self.odometries, self.joint_states, self.imus, self.contact_sets)
+        )
         self.commands = [
             self.command(Float64MultiArray, "effort_controller/commands", self.on_effort),
             self.command(JointState, "joint_commands", self.on_target),
@@ -207,7 +210,7 @@ class PlantNode(Component):
                 self.pace.wait()
             else:
                 self.answer_steppers()
-                self.clocks.publish(self.clock_message.stamped(round(1e9 * self.simulation.time)))
+                self.send_clock(self.clock_message.stamped(round(1e9 * self.simulation.time)))
                 self.arrived.wait(PAUSED_PERIOD)
                 self.arrived.clear()
                 self.pace.restart()
@@ -261,11 +264,11 @@ class PlantNode(Component):
         """Publish the state to whoever listens; base and contacts before the joint states that controllers answer."""
         plant, now = self.plant, round(1e9 * self.simulation.time)
         if self.pace.ticks % self.clock_every == 0:
-            self.clocks.publish(self.clock_message.stamped(now))
+            self.send_clock(self.clock_message.stamped(now))
         q, qd = plant.q, plant.qd
         if self.odometries in self.listened and self.model.floating_base:
             self.odometry.write(q, qd)
-            self.odometries.publish(self.odometry.stamped(now))
+            self.send_odometry(self.odometry.stamped(now))
         self.publish_contacts(now)
         if self.joint_states in self.listened:
             position, velocity, effort = self.joint_message.columns
@@ -275,10 +278,10 @@ class PlantNode(Component):
             effort[:] = plant.tau.data
             if self.reading is not None:
                 position[:], velocity[:] = self.reading.position.data, self.reading.velocity.data
-            self.joint_states.publish(self.joint_message.stamped(now))
+            self.send_joints(self.joint_message.stamped(now))
         if self.imus in self.listened:
             self.imu_message.write(*self.imu_mount.measure(q, qd, plant.qdd, self.reading))
-            self.imus.publish(self.imu_message.stamped(now))
+            self.send_imu(self.imu_message.stamped(now))
         if self.pace.ticks % self.slow_every == 0:
             self.publish_slowly(now, q)
 
@@ -291,7 +294,7 @@ class PlantNode(Component):
         if whole:
             m = self.contact_message
             m.position[:], m.velocity[:], m.force[:] = position, velocity, force
-            self.contact_sets.publish(m.stamped(now))
+            self.send_contacts(m.stamped(now))
         for link, publisher in self.contact_wrenches.items() if wanted else ():
             if publisher in wanted:
                 self.wrenches[link].force[:] = force[self.rows[link]].sum(axis=0)
