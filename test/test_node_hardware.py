@@ -62,7 +62,7 @@ def test_hardware_gets_nothing_until_enabled_and_zero_when_the_state_falls_silen
 
     def ramped() -> bool:
         us.send("joint_states", state(us, 0.0), BEST_EFFORT)
-        us.executor.spin_once(timeout_sec=0.01)
+        us.spin(0.01)
         return len(commands) > 2 and np.allclose(commands[-1].data, us.heard["feedforward/torque/total"][-1].effort)
 
     us.until(ramped, "the full torque")
@@ -81,7 +81,7 @@ def test_an_end_in_order_leaves_zeros_behind_and_a_new_start_ramps_up(hardware, 
 
     def driven() -> bool:
         us.send("joint_states", state(us, 0.0), BEST_EFFORT)
-        us.executor.spin_once(timeout_sec=0.01)
+        us.spin(0.01)
         return bool(commands) and np.any(commands[-1].data)
 
     us.until(driven, "an effort")
@@ -109,7 +109,7 @@ def test_a_payload_changes_the_torque_at_run_time_and_a_bad_one_does_not(hardwar
 
         def answered() -> bool:
             us.send("joint_states", state(us, 0.0), BEST_EFFORT)
-            us.executor.spin_once(timeout_sec=0.02)
+            us.spin(0.02)
             return len(totals) > count
 
         us.until(answered, "a torque")
@@ -147,7 +147,7 @@ def test_an_arm_with_a_gripper_gets_its_gravity_from_states_that_name_the_mimic_
 
         def answered() -> bool:
             us.send("joint_states", state(us, 0.0, **measured), BEST_EFFORT)
-            us.executor.spin_once(timeout_sec=0.02)
+            us.spin(0.02)
             return bool(answers) and np.any(answers[-1].effort)
 
         us.until(answered, "the efforts")
@@ -185,7 +185,7 @@ def test_a_bad_state_is_refused_and_named_and_leads_to_zeros_until_a_good_one_co
 
     def send(later: float = 0.0, **changes) -> dict[str, str]:
         us.send("joint_states", state(us, later, **changes), BEST_EFFORT)
-        us.executor.spin_once(timeout_sec=0.02)
+        us.spin(0.02)
         return us.status("feedforward")
 
     us.until(lambda: (send(), commands and np.any(commands[-1].data))[-1], "an effort")

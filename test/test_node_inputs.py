@@ -124,7 +124,7 @@ def test_a_robot_that_says_nothing_good_is_given_up_in_time_and_taken_back(
         sensors.tell()
         if changes is not None:
             sensors.send(later=at(sensors.now, last) - sensors.now, **changes)
-        us.executor.spin_once(timeout_sec=0.01)
+        us.spin(0.01)
         return listener.status("level")
 
     for age in np.linspace(0.01, 0.09, 9):
@@ -173,7 +173,7 @@ def test_joints_are_taken_by_name(listener: Listener):
         sensors.now += 0.001
         sensors.tell()
         sensors.send(**permuted)
-        us.executor.spin_once(timeout_sec=0.01)
+        us.spin(0.01)
         seen.extend(map(expected, messages))
         del messages[:]
         return any(seen)

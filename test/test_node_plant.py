@@ -17,7 +17,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray, UInt32
 from std_srvs.srv import SetBool, Trigger
-from visualization_msgs.msg import MarkerArray
+from visualization_msgs.msg import Marker, MarkerArray
 
 from robot_dynamics.ros import convert
 
@@ -55,13 +55,25 @@ def us() -> Iterator[Peer]:
         assert plant.end() == (0, [])
 
 
+@pytest.fixture(scope="module")
+def start(us: Peer) -> np.ndarray:
+    return pose(us)
+
+
 @pytest.fixture(autouse=True)
-def at_home(us: Peer) -> Iterator[None]:
-    """Put the robot back after every test."""
+def at_home(us: Peer, start: np.ndarray) -> Iterator[None]:
+    """Put the robot back after every test; the answer comes before the tick that does so."""
     yield
     us.call(SetBool, "plant/estop", data=False)
     us.call(SetBool, "plant/pause", data=False)
     us.call(Trigger, "plant/reset")
+    us.until(lambda: np.abs(pose(us) - start).max() < 0.05, "the robot at its start")
+
+
+def pose(us: Peer) -> np.ndarray:
+    """[x y z] of the base and joint positions, as heard last."""
+    place = us.heard["odom"][-1].pose.pose.position
+    return np.array([place.x, place.y, place.z, *us.heard["joint_states"][-1].position])
 
 
 def stamp(msg) -> int:
@@ -263,17 +275,34 @@ def test_the_emergency_stop_ignores_commands_and_damps(us):
     us.until(limp, "joints that have come to rest without effort")
 
 
-def test_the_energy_is_balanced_and_the_markers_show_the_forces(us):
+def test_the_energy_is_balanced(us):
     energy = us.new("plant/energy")[0]
     labels = energy.layout.dim[0].label
     assert labels.startswith("kinetic, potential, elastic")
     kinetic, potential, elastic, initial, work, joint, contact, error = energy.data
     assert kinetic + potential + elastic == pytest.approx(initial + work - joint - contact + error)
-    markers = {m.ns: m for m in us.new("plant/markers")[-1].markers}
-    assert len(markers["forces"].points) == 8
+
+
+def test_the_markers_show_the_forces_of_the_contacts_of_their_time(us):
+    def on_four_feet() -> tuple[np.ndarray, dict[str, Marker]] | None:
+        """Places (4, 3) and forces (4, 3) of the loaded points and the markers of the same state."""
+        loaded = {stamp(m): forces(m) for m in us.heard["contacts"][-100:]}
+        shown = ((loaded.get(stamp(m.markers[0]), ()), m.markers) for m in us.heard["plant/markers"][-20:])
+        return next(((feet, {m.ns: m for m in markers}) for feet, markers in shown if len(feet) == 4), None)
+
+    feet, markers = us.until(on_four_feet, "markers of a robot on four feet")
+    arrows = np.array([[p.x, p.y, p.z] for p in markers["forces"].points]).reshape(4, 2, 3)
+    assert arrows[:, 0] == pytest.approx(feet[:, :3])
+    assert arrows[:, 1] - arrows[:, 0] == pytest.approx(0.3 / WEIGHT * feet[:, 3:], rel=1e-3)
     assert len(markers["friction cones"].points) == 64
     assert len(markers["support polygon"].points) == 5
     assert len(markers["centre of mass"].points) == 2
+
+
+def forces(msg: MultiDOFJointState) -> np.ndarray:
+    """[place, force] (k, 6) of the points that carry something."""
+    rows = ((t.translation, w.force) for t, w in zip(msg.transforms, msg.wrench, strict=True))
+    return np.array([[t.x, t.y, t.z, f.x, f.y, f.z] for t, f in rows if f.z > 1e-6])
 
 
 def test_the_qos_of_a_topic_can_be_overridden():

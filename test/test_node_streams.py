@@ -138,7 +138,7 @@ def test_a_robot_that_says_nothing_good_gets_zeros_once_its_state_is_too_old_and
             sensors.tell()
             if changes is not None:
                 sensors.send(later=at(sensors.now, last) - sensors.now, **changes)
-            us.executor.spin_once(timeout_sec=0.01)
+            us.spin(0.01)
             return us.status("feedforward")
 
         us.until(lambda: float(hear(0.099).get("state age [s]", 0.0)) == pytest.approx(0.099), "the last moment")
