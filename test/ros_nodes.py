@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import rclpy
 from builtin_interfaces.msg import Time
@@ -26,6 +26,40 @@ URDF = Path(__file__).parent.parent / "urdf" / "mini_cheetah.urdf"
 PATIENCE = 60.0
 """Wall time after which a test gives up [s]."""
 BEST_EFFORT = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class Fault(NamedTuple):
+    """A stream of JointStates that are none: why, and what is wrong with their fields or stamps."""
+
+    cause: str
+    changes: dict[str, list[Any]]
+    at: Callable[[float, float], float] = lambda now, last: now
+    """Stamp, given the time and the stamp of the last good one [s]."""
+
+    def __str__(self) -> str:
+        return " ".join((self.cause, *self.changes))
+
+
+STATE_FAULTS = (
+    Fault("not finite", {"position": [float("nan")] * 12}),
+    Fault("not finite", {"position": [1e300, -1e300] * 6}),
+    Fault("not finite", {"velocity": [float("inf")] * 12}),
+    Fault("not finite", {"velocity": [1e200, -1e200] * 6}),
+    Fault("wrong length", {"position": [0.1] * 11}),
+    Fault("wrong length", {"name": []}),
+    Fault("unknown joint", {"name": [f"elbow_{i}" for i in range(12)]}),
+    Fault("duplicate joint", {"name": ["FR_knee"] * 12}),
+    Fault("stale stamp", {}, lambda now, last: now - 0.5),
+    Fault("stamp from the future", {}, lambda now, last: now + 1.0),
+    Fault("older than the last", {}, lambda now, last: last - 5e-4),
+)
+"""What whoever reads positions and velocities, at most 0.3 s old, must refuse."""
+COMMAND_FAULTS = (
+    *STATE_FAULTS,
+    Fault("not finite", {"effort": [float("nan")] * 12}),
+    Fault("wrong length", {"effort": [0.5] * 11}),
+)
+"""What whoever reads efforts as well must refuse."""
 
 
 @cache
@@ -119,7 +153,7 @@ class Peer:
         """Spin until the condition holds; returns its value."""
         end = time.monotonic() + PATIENCE
         while not (value := condition()):
-            assert time.monotonic() < end, f"waited in vain for {what or condition}"
+            assert time.monotonic() < end, f"waited in vain for {what or condition}; {self.said()}"
             self.spin()
         return value
 
@@ -146,6 +180,10 @@ class Peer:
         self.until(future.done, f"an answer of {name}")
         self.node.destroy_client(client)
         return future.result()
+
+    def said(self) -> str:
+        """Return the messages of all last diagnostics."""
+        return "; ".join(f"{name}: '{status.message}'" for name, status in self.statuses.items())
 
     def status(self, name: str) -> dict[str, str]:
         """Values of the last diagnostic of a node, with its level and message."""

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from ros_nodes import Peer, Process, peer, running
+from ros_nodes import COMMAND_FAULTS, Fault, Peer, Process, peer, running
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -15,7 +15,6 @@ from std_srvs.srv import Trigger
 from robot_dynamics.ros import convert
 
 pytestmark = pytest.mark.ros
-NAN = float("nan")
 PERIOD, TIMEOUT = 0.005, 0.1
 """Of the plant's ticks and of `command_timeout` [s of simulated time]."""
 SLOWLY = 0.1
@@ -71,36 +70,48 @@ def let_go(us: Peer, since: float, meanwhile: Callable[[], object]) -> float:
     return max(seconds(m) for m in states if np.any(m.effort) and seconds(m) > since)
 
 
-@pytest.mark.parametrize(
-    ("cause", "at", "changes"),
-    [
-        ("", None, None),
-        ("not finite", lambda now, last: now, {"effort": [NAN] * 12}),
-        ("not finite", lambda now, last: now, {"position": [1e300, -1e300] * 6}),
-        ("wrong length", lambda now, last: now, {"effort": [0.5] * 11}),
-        ("unknown joint", lambda now, last: now, {"name": [f"elbow_{i}" for i in range(12)]}),
-        ("duplicate joint", lambda now, last: now, {"name": ["FR_knee"] * 12}),
-        ("stale stamp", lambda now, last: now - 0.5, {}),
-        ("stamp from the future", lambda now, last: now + 1.0, {}),
-        ("older than the last", lambda now, last: last - 1e-3, {}),
-    ],
-    ids=lambda value: value or "silence" if isinstance(value, str) else "",
-)
-def test_a_commander_that_sends_nothing_good_loses_the_joints_in_time_and_gets_them_back(us, cause, at, changes):
+@pytest.mark.parametrize("fault", [None, *COMMAND_FAULTS], ids=lambda fault: str(fault or "silence"))
+def test_a_commander_that_sends_nothing_good_loses_the_joints_in_time_and_gets_them_back(us: Peer, fault: Fault | None):
     last = obeyed(us)
+    key = f"refused targets: {fault.cause}" if fault else ""
+    before = int(us.status("plant").get(key, "0"))
 
     def meanwhile() -> None:
-        us.new("joint_states") if changes is None else send(us, lambda now: at(now, last), **changes)
+        us.new("joint_states") if fault is None else send(us, lambda now: fault.at(now, last), **fault.changes)
 
     acted = let_go(us, last, meanwhile)
     assert TIMEOUT - 1e-6 <= acted - last <= TIMEOUT + PERIOD + 1e-6
 
     def named() -> bool:
         status = us.status("plant")
-        return status.get("message") == "timed out" and (not cause or f"refused targets: {cause}" in status)
+        return status.get("message") == "timed out" and (fault is None or int(status.get(key, "0")) > before)
 
     us.until(named, "the diagnostic")
     obeyed(us)
+
+
+@pytest.mark.parametrize(("cause", "data"), [("not finite", [float("nan")] * 12), ("wrong length", [0.0] * 11)])
+def test_bad_efforts_are_refused_and_named(us: Peer, cause: str, data: list[float]):
+    key = f"refused efforts: {cause}"
+    before = int(us.status("plant").get(key, "0"))
+
+    def noticed() -> bool:
+        us.send("effort_controller/commands", Float64MultiArray(data=data))
+        us.new("joint_states")
+        return int(us.status("plant").get(key, "0")) > before
+
+    us.until(noticed, key)
+
+
+def test_joints_are_taken_by_name(us: Peer):
+    names, efforts = us.new("joint_states")[-1].name, np.linspace(-1.0, 1.0, 12)
+    order = np.random.default_rng(0).permutation(12)
+
+    def obeyed() -> bool:
+        send(us, name=[names[i] for i in order], effort=efforts[order].tolist())
+        return np.allclose(us.heard["joint_states"][-1].effort, efforts)
+
+    us.until(obeyed, "the efforts in the plant's order")
 
 
 def test_a_controller_that_is_killed_loses_the_joints_in_time_and_the_next_one_gets_them_back(us):
@@ -112,9 +123,9 @@ def test_a_controller_that_is_killed_loses_the_joints_in_time_and_the_next_one_g
         with running(controller):
             us.until(lambda: commands and np.any(states[-1].effort), "obedience")
             controller.popen.kill()
+        acted = let_go(us, seconds(commands[-1]), lambda: us.new("joint_states"))  # by when its last command has come
+        assert acted - seconds(commands[-1]) <= TIMEOUT + PERIOD + 1e-6
         us.until(lambda: us.status("plant").get("message") == "timed out", "the diagnostic")
-        last = seconds(commands[-1])
-        assert let_go(us, last, lambda: us.new("joint_states")) - last <= TIMEOUT + PERIOD + 1e-6
 
 
 def test_efforts_that_fall_silent_lose_the_joints_in_time(us):

@@ -1,6 +1,7 @@
 """The feed-forward in front of motors: silent until enabled, harmless when its input is not to be trusted."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from geometry_msgs.msg import InertiaStamped
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from robot_files import FILES, robot_file
-from ros_nodes import BEST_EFFORT, Peer, Process, peer, running
+from ros_nodes import BEST_EFFORT, STATE_FAULTS, Peer, Process, peer, running, stamp
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
@@ -20,22 +21,21 @@ import robot_dynamics as rd
 from robot_dynamics.ros import convert
 
 pytestmark = pytest.mark.ros
-NAN = float("nan")
 
 
-def state(us: Peer, seconds: float, **changes) -> JointState:
-    """A joint state as the hardware would send it."""
+def state(us: Peer, **changes) -> JointState:
+    """A joint state of now as the hardware would send it."""
     n = 12
     names = [f"{leg}_{joint}" for leg in ("FR", "FL", "HR", "HL") for joint in ("abad", "hip", "knee")]
     msg = JointState(name=names, position=[0.1] * n, velocity=[0.0] * n, effort=[0.0] * n)
-    convert.write_stamp(msg.header.stamp, us.node.get_clock().now().nanoseconds + round(1e9 * seconds))
+    msg.header.stamp = us.node.get_clock().now().to_msg()
     for field, value in changes.items():
         setattr(msg, field, value)
     return msg
 
 
-@pytest.fixture
-def hardware() -> Iterator[tuple[Peer, Process]]:
+@contextmanager
+def started() -> Iterator[tuple[Peer, Process]]:
     """The feed-forward on a fixed robot as on hardware: dry, with a short timeout."""
     options = ("floating_base:=false", "mode:=gravity", "ramp_time:=0.1", "state_timeout:=0.3")
     node = Process("feedforward", *(word for option in options for word in ("-p", option)))
@@ -48,12 +48,26 @@ def hardware() -> Iterator[tuple[Peer, Process]]:
         assert all(np.isfinite(m.data).all() for m in us.heard["effort_controller/commands"])
 
 
+@pytest.fixture
+def hardware() -> Iterator[tuple[Peer, Process]]:
+    """A node that has just been started."""
+    with started() as (us, node):
+        yield us, node
+
+
+@pytest.fixture(scope="module")
+def us() -> Iterator[Peer]:
+    """Who talks to a node that one test after the other may use."""
+    with started() as (us, _):
+        yield us
+
+
 def test_hardware_gets_nothing_until_enabled_and_zero_when_the_state_falls_silent(hardware):
     us, _ = hardware
     commands = us.heard["effort_controller/commands"]
 
     def total() -> bool:
-        us.send("joint_states", state(us, 0.0), BEST_EFFORT)
+        us.send("joint_states", state(us), BEST_EFFORT)
         return us.heard["feedforward/torque/total"]
 
     us.until(total, "the dry torque")
@@ -61,7 +75,7 @@ def test_hardware_gets_nothing_until_enabled_and_zero_when_the_state_falls_silen
     assert us.call(SetBool, "feedforward/enable", data=True).success
 
     def ramped() -> bool:
-        us.send("joint_states", state(us, 0.0), BEST_EFFORT)
+        us.send("joint_states", state(us), BEST_EFFORT)
         us.spin(0.01)
         return len(commands) > 2 and np.allclose(commands[-1].data, us.heard["feedforward/torque/total"][-1].effort)
 
@@ -80,7 +94,7 @@ def test_an_end_in_order_leaves_zeros_behind_and_a_new_start_ramps_up(hardware, 
     assert us.call(SetBool, "feedforward/enable", data=True).success
 
     def driven() -> bool:
-        us.send("joint_states", state(us, 0.0), BEST_EFFORT)
+        us.send("joint_states", state(us), BEST_EFFORT)
         us.spin(0.01)
         return bool(commands) and np.any(commands[-1].data)
 
@@ -97,8 +111,31 @@ def test_an_end_in_order_leaves_zeros_behind_and_a_new_start_ramps_up(hardware, 
     assert np.abs(commands[0].data).max() < np.abs(us.heard["feedforward/torque/total"][-1].effort).max()
 
 
-def test_a_payload_changes_the_torque_at_run_time_and_a_bad_one_does_not(hardware):
-    us, _ = hardware
+def test_an_arm_with_a_gripper_gets_its_gravity_from_states_that_name_the_mimic_finger():
+    if not FILES:
+        pytest.skip("example-robot-data is not installed")
+    model = rd.load_urdf(robot_file("panda"))
+    options = ("floating_base:=false", "mode:=gravity", "dry_run:=false", "ramp_time:=0.0", "output:=joint_commands")
+    node = Process("feedforward", *(word for option in options for word in ("-p", option)), urdf=robot_file("panda"))
+    with running(node), peer() as us:
+        node.await_line("ready")
+        answers = us.listen(JointState, "joint_commands")
+        names = [*model.joint_names, "panda_finger_joint2"]
+        q = [0.1, -0.7, 0.2, -2.1, 0.3, 1.5, 0.4, 0.02]
+        measured = {"name": names, "position": [*q, 0.02], "velocity": [0.0] * 9, "effort": [0.0] * 9}
+
+        def answered() -> bool:
+            us.send("joint_states", state(us, **measured), BEST_EFFORT)
+            us.spin(0.02)
+            return bool(answers) and np.any(answers[-1].effort)
+
+        us.until(answered, "the efforts")
+        assert tuple(answers[-1].name) == model.joint_names
+        assert answers[-1].effort == pytest.approx(rd.gravity_forces(model, q))
+        assert node.end() == (0, [])
+
+
+def test_a_payload_changes_the_torque_at_run_time_and_a_bad_one_does_not(us):
     totals = us.heard["feedforward/torque/total"]
 
     def total(payload: InertiaStamped | None = None) -> np.ndarray:
@@ -108,7 +145,7 @@ def test_a_payload_changes_the_torque_at_run_time_and_a_bad_one_does_not(hardwar
         count = len(totals)
 
         def answered() -> bool:
-            us.send("joint_states", state(us, 0.0), BEST_EFFORT)
+            us.send("joint_states", state(us), BEST_EFFORT)
             us.spin(0.02)
             return len(totals) > count
 
@@ -132,33 +169,8 @@ def test_a_payload_changes_the_torque_at_run_time_and_a_bad_one_does_not(hardwar
     assert total(payload) == pytest.approx(bare)
 
 
-def test_an_arm_with_a_gripper_gets_its_gravity_from_states_that_name_the_mimic_finger():
-    if not FILES:
-        pytest.skip("example-robot-data is not installed")
-    model = rd.load_urdf(robot_file("panda"))
-    options = ("floating_base:=false", "mode:=gravity", "dry_run:=false", "ramp_time:=0.0", "output:=joint_commands")
-    node = Process("feedforward", *(word for option in options for word in ("-p", option)), urdf=robot_file("panda"))
-    with running(node), peer() as us:
-        node.await_line("ready")
-        answers = us.listen(JointState, "joint_commands")
-        names = [*model.joint_names, "panda_finger_joint2"]
-        q = [0.1, -0.7, 0.2, -2.1, 0.3, 1.5, 0.4, 0.02]
-        measured = {"name": names, "position": [*q, 0.02], "velocity": [0.0] * 9, "effort": [0.0] * 9}
-
-        def answered() -> bool:
-            us.send("joint_states", state(us, 0.0, **measured), BEST_EFFORT)
-            us.spin(0.02)
-            return bool(answers) and np.any(answers[-1].effort)
-
-        us.until(answered, "the efforts")
-        assert tuple(answers[-1].name) == model.joint_names
-        assert answers[-1].effort == pytest.approx(rd.gravity_forces(model, q))
-        assert node.end() == (0, [])
-
-
-def test_the_emergency_stop_of_the_feedforward_latches(hardware):
-    us, _ = hardware
-    us.send("joint_states", state(us, 0.0), BEST_EFFORT)
+def test_the_emergency_stop_of_the_feedforward_latches(us):
+    us.send("joint_states", state(us), BEST_EFFORT)
     us.call(SetBool, "feedforward/enable", data=True)
     us.call(SetBool, "feedforward/estop", data=True)
     us.until(lambda: us.status("feedforward").get("message") == "emergency stop", "the diagnostic")
@@ -167,33 +179,30 @@ def test_the_emergency_stop_of_the_feedforward_latches(hardware):
     assert us.call(SetBool, "feedforward/enable", data=True).success
 
 
-@pytest.mark.parametrize(
-    ("cause", "later", "changes"),
-    [
-        ("not finite", 0.0, {"position": [NAN] * 12}),
-        ("wrong length", 0.0, {"position": [0.0] * 3}),
-        ("unknown joint", 0.0, {"name": [f"elbow_{i}" for i in range(12)]}),
-        ("duplicate joint", 0.0, {"name": ["FR_knee"] * 12}),
-        ("stale stamp", -5.0, {}),
-        ("stamp from the future", 5.0, {}),
-    ],
-)
-def test_a_bad_state_is_refused_and_named_and_leads_to_zeros_until_a_good_one_comes(hardware, cause, later, changes):
-    us, _ = hardware
-    commands = us.heard["effort_controller/commands"]
-    us.call(SetBool, "feedforward/enable", data=True)
+@pytest.mark.parametrize("fault", STATE_FAULTS, ids=str)
+def test_a_bad_state_is_refused_and_named_and_leads_to_zeros_until_a_good_one_comes(us, fault):
+    commands, key = us.heard["effort_controller/commands"], f"refused joint_states: {fault.cause}"
+    assert us.call(SetBool, "feedforward/enable", data=True).success
+    before, good = int(us.status("feedforward").get(key, "0")), []
 
-    def send(later: float = 0.0, **changes) -> dict[str, str]:
-        us.send("joint_states", state(us, later, **changes), BEST_EFFORT)
+    def driven() -> bool:
+        good.append(state(us))
+        us.send("joint_states", good[-1], BEST_EFFORT)
         us.spin(0.02)
-        return us.status("feedforward")
+        return commands and np.any(commands[-1].data)
 
-    us.until(lambda: (send(), commands and np.any(commands[-1].data))[-1], "an effort")
-    us.until(lambda: (send(later, **changes), not np.any(commands[-1].data))[-1], "the timeout action")
+    def send_bad() -> None:
+        msg, last = state(us, **fault.changes), convert.seconds_from_stamp(good[-1].header.stamp)
+        msg.header.stamp = stamp(fault.at(convert.seconds_from_stamp(msg.header.stamp), last))
+        us.send("joint_states", msg, BEST_EFFORT)
+        us.spin(0.02)
 
     def named() -> bool:
-        status = send(later, **changes)
-        return f"refused joint_states: {cause}" in status and status["message"] == "no joint_states"
+        send_bad()
+        status = us.status("feedforward")
+        return int(status.get(key, "0")) > before and status["message"] == "no joint_states"
 
-    us.until(named, cause)
-    us.until(lambda: (send(), np.any(commands[-1].data))[-1], "recovery")
+    us.until(driven, "an effort")
+    us.until(lambda: (send_bad(), not np.any(commands[-1].data))[-1], "the timeout action")
+    us.until(named, fault.cause)
+    us.until(driven, "recovery")

@@ -1,6 +1,6 @@
-"""Monitor, controller and contact estimator under bad sensors: refused, named, given up in time, and taken back."""
+"""All that hear a robot, under bad sensors: refused, named, given up in time, and taken back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -9,11 +9,11 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from geometry_msgs.msg import Point, Pose, PoseWithCovariance, Quaternion, Transform, Wrench
 from nav_msgs.msg import Odometry
-from ros_nodes import URDF, Peer, Process, Sensors, peer, running, stamp
+from ros_nodes import STATE_FAULTS, URDF, Fault, Peer, Process, Sensors, peer, running, stamp
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics import load_urdf, mass_matrix, neutral, point_position
+from robot_dynamics import gravity_forces, load_urdf, mass_matrix, neutral, point_position
 from robot_dynamics.control.limbs import find_legs
 from robot_dynamics.ros import convert
 
@@ -23,21 +23,38 @@ TIMEOUT = 0.1
 """The `state_timeout` of every listener [s]."""
 STALE = "3"
 MODEL = load_urdf(URDF, floating_base=True)
+OPTIONS = {
+    "monitor": (),
+    "controller": ("stand_time:=0.1",),
+    "estimator": ("estimate_contacts:=true",),
+    "feedforward": (
+        "floating_base:=false",
+        "mode:=gravity",
+        "dry_run:=false",
+        "ramp_time:=0.0",
+        "output:=joint_commands",
+    ),
+}
 ANSWERS = {
     "monitor": (JointState, "monitor/residual"),
     "controller": (JointState, "joint_commands"),
-    "feedforward": (MultiDOFJointState, "contacts"),
+    "estimator": (MultiDOFJointState, "contacts"),
+    "feedforward": (JointState, "efforts"),
 }
 """Type and topic of what a node says about each state."""
+NAMES = {
+    "monitor": ("-r", "contacts:=felt"),
+    "estimator": ("-r", "__node:=estimator"),
+    "feedforward": ("-r", "joint_commands:=efforts"),
+}
 
 
 class Listener:
     """A node that hears our sensors; `answers` are its messages that carry the stamp of a state."""
 
-    def __init__(self, us: Peer, name: str, answers: list):
-        self.us, self.name, self.answers = us, name, answers
-        self.sensors = Sensors(us)
-        self.sensors.now = 10.0
+    def __init__(self, us: Peer, name: str):
+        self.us, self.name = us, name
+        self.answers = us.listen(*ANSWERS[name])
 
     def status(self, key: str, default: str = "") -> str:
         return self.us.status(self.name).get(key, default)
@@ -47,16 +64,38 @@ class Listener:
         kind = "refused" if self.name == "controller" else "refused joint_states"
         return int(self.status(f"{kind}: {cause}", "0"))
 
+    def reads(self, fault: Fault) -> bool:
+        """Whether it looks at what is wrong; the controller looks at no velocities."""
+        return not (self.name == "controller" and "velocity" in fault.changes)
+
+    def well(self, since: float, until: float) -> bool:
+        """Whether it answered a state of this time and says that it has one."""
+        answered = self.answers and since < seconds(self.answers[-1]) <= until + 1e-6 and any(numbers(self.answers[-1]))
+        return answered and self.status("level", STALE) != STALE
+
+    def gave_up(self) -> bool:
+        """Whether it says so, and the feed-forward lets go of the joints."""
+        let_go = self.name != "feedforward" or not any(self.answers[-1].effort)
+        return self.status("level") == STALE and self.status("message") == "no joint_states" and let_go
+
+
+class Room:
+    """Our sensors, and all that listen to them."""
+
+    def __init__(self, us: Peer):
+        self.us, self.sensors = us, Sensors(us)
+        self.sensors.now = 10.0
+        self.listeners = [Listener(us, name) for name in ANSWERS]
+
     def well(self) -> None:
-        """Send good states until one is answered and the diagnostics know it."""
+        """Send good states until everyone has answered one and the diagnostics know it."""
         begun = self.sensors.now
 
         def answered() -> bool:
             self.sensors.tick()
-            fresh = self.answers and begun < seconds(self.answers[-1]) <= self.sensors.now + 1e-6
-            return fresh and self.status("level", STALE) != STALE
+            return all(listener.well(begun, self.sensors.now) for listener in self.listeners)
 
-        self.us.until(answered, "an answer")
+        self.us.until(answered, "answers")
 
 
 def seconds(msg: JointState | MultiDOFJointState) -> float:
@@ -73,100 +112,101 @@ def numbers(msg: JointState | MultiDOFJointState | Float64MultiArray) -> list[fl
     return [*places, *(x for w in msg.wrench for x in (w.force.x, w.force.y, w.force.z))]
 
 
-@pytest.fixture(scope="module", params=("monitor", "controller", "estimator"))
-def listener(request: pytest.FixtureRequest) -> Iterator[Listener]:
-    name = "feedforward" if request.param == "estimator" else request.param
-    options = ["use_sim_time:=true", f"state_timeout:={TIMEOUT}"]
-    options += ["estimate_contacts:=true"] if name == "feedforward" else []
-    node = Process(name, *(word for option in options for word in ("-p", option)))
-    with running(node), peer() as us:
-        node.await_line("ready")
-        kind, topic = ANSWERS[name]
-        answers = us.listen(kind, topic)
-        for other in ("monitor/energy", "monitor/mass_matrix"):
-            us.listen(Float64MultiArray, other)
-        listener = Listener(us, name, answers)
-        yield listener
+def start(name: str) -> Process:
+    options = ("use_sim_time:=true", f"state_timeout:={TIMEOUT}", *OPTIONS[name])
+    kind = "feedforward" if name == "estimator" else name
+    return Process(kind, *(word for option in options for word in ("-p", option)), *NAMES.get(name, ()))
+
+
+@pytest.fixture(scope="module")
+def room() -> Iterator[Room]:
+    nodes = [start(name) for name in ANSWERS]
+    with running(*nodes), peer() as us:
+        for node in nodes:
+            node.await_line("ready")
+        for topic in ("monitor/energy", "monitor/mass_matrix"):
+            us.listen(Float64MultiArray, topic)
+        yield Room(us)
         assert np.isfinite([x for messages in us.heard.values() for m in messages for x in numbers(m)]).all()
-        assert node.end() == (0, [])
+        assert [node.end() for node in nodes] == [(0, [])] * len(nodes)
 
 
-@pytest.mark.parametrize(
-    ("cause", "at", "changes"),
-    [
-        ("", None, None),
-        ("not finite", lambda now, last: now, {"position": [NAN] * 12}),
-        ("not finite", lambda now, last: now, {"velocity": [float("inf")] * 12}),
-        ("not finite", lambda now, last: now, {"velocity": [1e200, -1e200] * 6}),
-        ("wrong length", lambda now, last: now, {"position": [0.1] * 11}),
-        ("wrong length", lambda now, last: now, {"name": []}),
-        ("unknown joint", lambda now, last: now, {"name": [f"elbow_{i}" for i in range(12)]}),
-        ("duplicate joint", lambda now, last: now, {"name": ["FR_knee"] * 12}),
-        ("stale stamp", lambda now, last: now - 5.0, {}),
-        ("stamp from the future", lambda now, last: now + 5.0, {}),
-        ("older than the last", lambda now, last: last - 5e-4, {}),
-    ],
-    ids=lambda value: value or "silence" if isinstance(value, str) else "",
-)
-def test_a_robot_that_says_nothing_good_is_given_up_in_time_and_taken_back(
-    listener: Listener, cause: str, at: Callable[[float, float], float], changes: dict | None
-):
-    if listener.name == "controller" and changes and "velocity" in changes:
-        pytest.skip("the controller reads no velocities")
-    listener.well()
-    us, sensors, answers = listener.us, listener.sensors, listener.answers
-    us.until(lambda: (sensors.send(), answers[-1].header.stamp == stamp(sensors.now))[-1], "the last answer")
-    last, before, count = sensors.now, listener.count(cause), len(answers)
+@pytest.mark.parametrize("fault", [None, *STATE_FAULTS], ids=lambda fault: str(fault or "silence"))
+def test_a_robot_that_says_nothing_good_is_given_up_in_time_and_taken_back(room: Room, fault: Fault | None):
+    room.well()
+    us, sensors = room.us, room.sensors
+    listeners = [x for x in room.listeners if fault is None or x.reads(fault)]
 
-    def hear(age: float) -> str:
+    def answered() -> bool:
+        sensors.send()
+        return all(x.answers[-1].header.stamp == stamp(sensors.now) for x in listeners)
+
+    us.until(answered, "the last answers")
+    last = sensors.now
+    before = {x: (len(x.answers), x.count(fault.cause) if fault else 0) for x in listeners}
+
+    def hear(age: float) -> None:
         """Tell the time at which the last good state is so old, and send what is none."""
         sensors.now = last + age
         sensors.tell()
-        if changes is not None:
-            sensors.send(later=at(sensors.now, last) - sensors.now, **changes)
+        if fault is not None:
+            sensors.send(later=fault.at(sensors.now, last) - sensors.now, **fault.changes)
         us.spin(0.01)
-        return listener.status("level")
 
     for age in np.linspace(0.01, 0.09, 9):
         hear(age)
-    if not cause:
-        us.until(lambda: (hear(0.099), listener.status("state age [s]").startswith("0.099"))[-1], "the last moment")
-        assert listener.status("level") != STALE
-    us.until(lambda: hear(TIMEOUT + 0.001) == STALE, "the end of patience")
-    assert listener.status("message") == "no joint_states"
-    us.until(lambda: (hear(TIMEOUT + 0.001), not cause or listener.count(cause) > before)[-1], cause)
-    assert all(m.header.stamp == stamp(last) for m in answers[count:])
-    listener.well()
+
+    def at_the_last_moment() -> bool:
+        hear(0.099)
+        return all(x.status("state age [s]").startswith("0.099") for x in listeners)
+
+    us.until(at_the_last_moment, "the last moment")
+    for x in listeners:
+        assert x.status("level") != STALE
+        assert all(m.header.stamp == stamp(last) for m in x.answers[before[x][0] :]), x.name
+
+    def given_up() -> bool:
+        hear(TIMEOUT + 0.001)
+        return all(x.gave_up() and (fault is None or x.count(fault.cause) > before[x][1]) for x in listeners)
+
+    us.until(given_up, "the end of patience and its reason")
+    for x in listeners:
+        said = x.answers[before[x][0] :]
+        assert all(m.header.stamp == stamp(last) or let_go(x, m) for m in said), x.name
+    room.well()
 
 
-def test_a_clock_that_jumps_back_is_named_and_work_goes_on(listener: Listener):
-    listener.well()
-    before, listener.sensors.now = listener.count("clock jumped back"), 2.0
-    listener.well()
+def let_go(listener: Listener, msg: JointState | MultiDOFJointState) -> bool:
+    """Whether a message is the timeout action of the feed-forward."""
+    return listener.name == "feedforward" and not any(msg.effort)
+
+
+def test_a_clock_that_jumps_back_is_named_and_work_goes_on(room: Room):
+    room.well()
     key = "clock jumped back"
-    listener.us.until(lambda: (listener.sensors.tick(), listener.count(key) > before)[-1], key)
-    listener.well()
+    before, room.sensors.now = {x: x.count(key) for x in room.listeners}, 2.0
+    room.well()
+    room.us.until(lambda: (room.sensors.tick(), all(x.count(key) > before[x] for x in room.listeners))[-1], key)
+    room.well()
 
 
-def test_joints_are_taken_by_name(listener: Listener):
-    listener.well()
-    us, sensors, seen = listener.us, listener.sensors, []
+def test_joints_are_taken_by_name(room: Room):
+    room.well()
+    us, sensors = room.us, room.sensors
     angles, order = np.linspace(-0.3, 0.8, 12), np.random.default_rng(0).permutation(12)
     q = neutral(MODEL)
     q[[MODEL.q_index[MODEL.joint_index(name)] for name in sensors.names]] = angles
     permuted = {"name": [sensors.names[i] for i in order], "position": angles[order].tolist()}
-
-    def expected(msg) -> bool:
-        """Whether a message shows these joint angles."""
-        if listener.name == "monitor":
-            return np.allclose(msg.data, mass_matrix(MODEL, q).ravel())
-        if listener.name == "controller":
-            return np.allclose(msg.position, q[MODEL.q_index])
-        feet = [[t.translation.x, t.translation.y, t.translation.z] for t in msg.transforms]
-        return np.allclose(feet, point_position(MODEL, find_legs(MODEL).feet, q))
-
-    messages = us.heard["monitor/mass_matrix"] if listener.name == "monitor" else listener.answers
-    del messages[:]
+    fixed = load_urdf(URDF, floating_base=False)
+    expected = {
+        "monitor/mass_matrix": lambda m: np.allclose(m.data, mass_matrix(MODEL, q).ravel()),
+        "joint_commands": lambda m: np.allclose(m.position, q[MODEL.q_index]),
+        "contacts": lambda m: np.allclose(feet(m), point_position(MODEL, find_legs(MODEL).feet, q)),
+        "efforts": lambda m: np.allclose(m.effort, gravity_forces(fixed, q[MODEL.q_index])),
+    }
+    seen = set()
+    for topic in expected:
+        us.heard[topic].clear()
     sensors.now = 1.0  # a controller begins again where it finds the joints
 
     def shown() -> bool:
@@ -174,83 +214,85 @@ def test_joints_are_taken_by_name(listener: Listener):
         sensors.tell()
         sensors.send(**permuted)
         us.spin(0.01)
-        seen.extend(map(expected, messages))
-        del messages[:]
-        return any(seen)
+        for topic, fits in expected.items():
+            if any(map(fits, us.heard[topic])):
+                seen.add(topic)
+            us.heard[topic].clear()
+        return seen == set(expected)
 
-    us.until(shown, "the joints")
-    listener.well()
+    us.until(shown, "the joints in every answer")
+    room.well()
 
 
-def test_a_second_publisher_of_joint_states_is_named_until_it_goes(listener: Listener):
+def feet(msg: MultiDOFJointState) -> list[list[float]]:
+    return [[t.translation.x, t.translation.y, t.translation.z] for t in msg.transforms]
+
+
+def test_a_second_publisher_of_joint_states_is_named_until_it_goes(room: Room):
+    us, sensors, listeners, older = room.us, room.sensors, room.listeners, "older than the last"
     with peer() as other:
-        rival, before, older = Sensors(other), listener.count("older than the last"), "older than the last"
+        rival, before = Sensors(other), {x: x.count(older) for x in listeners}
 
-        def fight() -> str:
-            listener.sensors.tick()
-            rival.now = listener.sensors.now - 0.02
+        def fight() -> None:
+            sensors.tick()
+            rival.now = sensors.now - 0.02
             rival.send(-0.5)
-            return listener.status("message")
 
-        listener.well()
-        us = listener.us
-        us.until(lambda: fight().startswith("2 publishers on joint_states"), "the rival")
-        us.until(lambda: (fight(), listener.count(older) > before)[-1], older)
-        us.until(lambda: (fight(), seconds(listener.answers[-1]) > listener.sensors.now - 0.015)[-1], "an answer")
+        def named() -> bool:
+            fight()
+            return all(x.status("message").startswith("2 publishers on joint_states") for x in listeners)
+
+        def answered() -> bool:
+            fight()
+            return all(seconds(x.answers[-1]) > sensors.now - 0.015 for x in listeners)
+
+        room.well()
+        us.until(named, "the rival")
+        us.until(lambda: (fight(), all(x.count(older) > before[x] for x in listeners))[-1], older)
+        us.until(answered, "answers")
         other.node.destroy_publisher(other.publishers["joint_states"])
-        us.until(lambda: (listener.sensors.tick(), "publishers" not in listener.status("message"))[-1], "peace")
-    listener.well()
+        us.until(lambda: (sensors.tick(), not any("publishers" in x.status("message") for x in listeners))[-1], "peace")
+    room.well()
 
 
 @pytest.mark.parametrize(
     "bad", [{"position": Point(x=NAN)}, {"orientation": Quaternion(w=0.0)}, {"position": Point(x=1e300)}]
 )
-def test_a_base_that_is_none_is_refused_and_named(listener: Listener, bad: dict):
-    if listener.name == "controller":
-        pytest.skip("the controller hears no odom")
-    listener.well()
-    key, us, sensors = "refused odom: not finite", listener.us, listener.sensors
-    before = int(listener.status(key, "0"))
+def test_a_base_that_is_none_is_refused_and_named(room: Room, bad: dict):
+    room.well()
+    key, us, sensors = "refused odom: not finite", room.us, room.sensors
+    floating = [x for x in room.listeners if x.name in ("monitor", "estimator")]
+    before = {x: int(x.status(key, "0")) for x in floating}
 
     def noticed() -> bool:
         sensors.tick()
         odom = Odometry(child_frame_id="base", pose=PoseWithCovariance(pose=Pose(**bad)))
         odom.header.stamp = stamp(sensors.now)
         us.send("odom", odom)
-        return int(listener.status(key, "0")) > before
+        return all(int(x.status(key, "0")) > before[x] for x in floating)
 
     us.until(noticed, key)
-    listener.well()
+    room.well()
 
 
 @pytest.mark.parametrize("bad", [NAN, 1e300])
-def test_efforts_and_contacts_that_are_none_are_left_out(listener: Listener, bad: float):
-    us, sensors = listener.us, listener.sensors
-    listener.well()
+def test_efforts_and_contacts_that_are_none_are_left_out(room: Room, bad: float):
+    us, sensors = room.us, room.sensors
+    room.well()
     contact = MultiDOFJointState(joint_names=["FR_knee"], transforms=[Transform()], wrench=[Wrench()])
     contact.wrench[0].force.z = bad
     for _ in range(20):
         sensors.tick()
         sensors.send(effort=[bad] * 12)
-        if listener.name == "monitor":
-            us.send("contacts", contact)
-    listener.well()
+        us.send("felt", contact)
+    room.well()
 
 
-def test_a_controller_rises_anew_from_where_the_joints_are_after_a_silence():
-    node = Process("controller", "-p", "use_sim_time:=true", "-p", "stand_time:=0.1")
-    with running(node), peer() as us:
-        sensors, targets = Sensors(us), us.listen(JointState, "joint_commands")
-        sensors.now = 10.0
-
-        def stands() -> bool:
-            """Whether it does; the peer of the listener before is a second publisher, which is named first."""
-            sensors.tick(0.002)
-            return us.status("controller").get("message", "").endswith("standing")
-
-        us.until(stands, "the stand")
-        assert np.abs(np.subtract(targets[-1].position, 0.1)).max() > 0.5
-        begun = sensors.now = sensors.now + TIMEOUT + 0.05
-        us.until(lambda: (sensors.tick(0.002), seconds(targets[-1]) > begun)[-1], "targets")
-        first = next(m for m in targets if seconds(m) > begun)
-        assert first.position == pytest.approx([0.1] * 12, abs=0.01)
+def test_a_controller_rises_anew_from_where_the_joints_are_after_a_silence(room: Room):
+    us, sensors, targets = room.us, room.sensors, room.us.heard["joint_commands"]
+    us.until(lambda: (sensors.tick(0.002), us.status("controller").get("message") == "standing")[-1], "the stand")
+    assert np.abs(np.subtract(targets[-1].position, 0.1)).max() > 0.5
+    begun = sensors.now = sensors.now + TIMEOUT + 0.05
+    us.until(lambda: (sensors.tick(0.002), seconds(targets[-1]) > begun)[-1], "targets")
+    first = next(m for m in targets if seconds(m) > begun)
+    assert first.position == pytest.approx([0.1] * 12, abs=0.01)
