@@ -13,6 +13,7 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from ros_nodes import Peer, peer
 from rosgraph_msgs.msg import Clock
+from std_srvs.srv import Trigger
 
 from robot_dynamics.ros import convert, wire
 from robot_dynamics.ros.component import SENSOR, STREAM, Component
@@ -122,3 +123,20 @@ def test_who_listens_is_known_once_it_was_looked_at(us, node):
     us.until(lambda: (node.count_listeners(), node.heard(publisher))[-1], "a listener")
     assert node.heard(publisher, other)
     assert not node.heard(other)
+
+
+@pytest.mark.parametrize("raw", [True, False], ids=["raw", "message"])
+def test_what_the_executor_had_queued_reaches_nothing_once_the_node_is_deactivated(node, raw):
+    came = []
+    node._activate()
+    subscription = node.subscription(Clock, "news", lambda _: came.append("message"), SENSOR, raw)
+    timer = node.timer(1e3, lambda: came.append("time"))
+    service = node.service(Trigger, "ask", lambda _, response: (came.append("question"), response)[-1])
+    late = (lambda: subscription.callback(b""), timer.callback, lambda: service.callback(None, Trigger.Response()))
+    for call in late:
+        call()
+    assert came == ["message", "time", "question"]
+    node._deactivate()
+    for call in late:
+        call()
+    assert len(came) == 3

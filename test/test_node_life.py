@@ -15,14 +15,23 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from ros_nodes import PATIENCE, URDF, Process, peer, running
-from std_msgs.msg import String
+from ros_nodes import PATIENCE, URDF, Peer, Process, peer, running
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics.ros import run
 
 pytestmark = pytest.mark.ros
 NODES = ("plant", "feedforward", "monitor", "controller")
 SCRIPTS = Path(__file__).parents[1] / "scripts"
+SIMULATED = ("-p", "use_sim_time:=true")
+SAID = {
+    "plant": ("joint_states", JointState),
+    "feedforward": ("feedforward/torque/total", JointState),
+    "monitor": ("monitor/mass_matrix", Float64MultiArray),
+    "controller": ("joint_commands", JointState),
+}
+"""What a node publishes while it is active."""
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -155,40 +164,44 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(tmp_path, name, urdf, argumen
         assert word in lines[0]
 
 
-@pytest.mark.parametrize(
-    ("name", "started"),
-    [
-        ("plant", "holding"),
-        ("feedforward", "no joint_states"),
-        ("monitor", "no joint_states"),
-        ("controller", "no joint_states"),
-    ],
-)
-def test_the_description_may_come_late_broken_and_twice(name, started):
-    node = Process(name, urdf=None)
-    with running(node), peer() as us:
+def test_the_description_may_come_late_broken_and_twice_and_the_lifecycle_ends_nodes_at_work():
+    apart = ("-r", "joint_states:=elsewhere")
+    nodes = [Process(name, *(apart if name == "plant" else ()), urdf=None) for name in NODES]
+    begun = {name: "holding" if name == "plant" else "no joint_states" for name in NODES}
+    with running(*nodes), peer() as us:
 
-        def says(message: str) -> None:
-            us.until(lambda: us.status(name).get("message", "").startswith(message), f"'{message}'")
+        def all_say(message: str | dict[str, str]) -> None:
+            wanted = message if isinstance(message, dict) else dict.fromkeys(NODES, message)
+            us.until(lambda: all(us.status(n).get("message", "").startswith(wanted[n]) for n in NODES), f"'{message}'")
 
-        says("waiting for robot_description")
+        all_say("waiting for robot_description")
         for broken in ("<robot", "", URDF.read_text().replace('child link="FR_knee"', 'child link="nowhere"')):
             us.send("robot_description", String(data=broken), LATCHED)
-            says("robot_description refused: ")
+            all_say("robot_description refused: ")
         for _ in range(2):
             us.send("robot_description", String(data=URDF.read_text()), LATCHED)
-        node.await_line("ready")
-        says(started)
-        assert "ignored robot_description" not in us.status(name)
+        for node in nodes:
+            node.await_line("ready")
+        all_say(begun)
+        assert not any("ignored robot_description" in us.status(name) for name in NODES)
         us.send("robot_description", String(data=NO_FEET), LATCHED)
-        us.until(lambda: us.status(name).get("ignored robot_description") == "1", "the diagnostic")
-        says(started)
-        assert node.end() == (0, [])
+        us.until(lambda: all(us.status(n).get("ignored robot_description") == "1" for n in NODES), "the diagnostics")
+        all_say(begun)
+        for node in nodes:
+            before = len(node.lines)
+            assert change(us, node.name, Transition.TRANSITION_ACTIVE_SHUTDOWN)
+            assert node.result(before) == (0, [])
 
 
-@pytest.mark.parametrize("name", NODES)
-def test_lifecycle_transitions_configure_activate_deactivate_clean_up_and_end(name):
-    node = Process(name, "-p", "autostart:=false")
+def change(us: Peer, name: str, transition: int) -> bool:
+    return us.call(ChangeState, f"{name}/change_state", transition=Transition(id=transition)).success
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGTERM], ids=["lifecycle", "SIGTERM"])
+def test_lifecycle_transitions_work_while_states_and_commands_stream_and_inactive_nodes_end(number):
+    """The plant comes first and goes last, so that every other node changes in the middle of its stream."""
+    slow = ("-p", "real_time_factor:=0.2")
+    nodes = [Process(name, "-p", "autostart:=false", *(slow if name == "plant" else SIMULATED)) for name in NODES]
     t = Transition
     steps = [
         (t.TRANSITION_CONFIGURE, State.PRIMARY_STATE_INACTIVE),
@@ -199,23 +212,25 @@ def test_lifecycle_transitions_configure_activate_deactivate_clean_up_and_end(na
         (t.TRANSITION_CLEANUP, State.PRIMARY_STATE_UNCONFIGURED),
         (t.TRANSITION_CONFIGURE, State.PRIMARY_STATE_INACTIVE),
     ]
-    with running(node), peer() as us:
+    with running(*nodes), peer() as us:
+        for topic, kind in SAID.values():
+            us.listen(kind, topic)
         for transition, state in steps:
-            assert us.call(ChangeState, f"{name}/change_state", transition=Transition(id=transition)).success
-            assert us.call(GetState, f"{name}/get_state").current_state.id == state
-        before = len(node.lines)
-        us.call(ChangeState, f"{name}/change_state", transition=Transition(id=t.TRANSITION_INACTIVE_SHUTDOWN))
-        assert node.result(before) == (0, [])
-
-
-@pytest.mark.parametrize("name", NODES)
-def test_a_node_at_work_can_be_shut_down_by_its_lifecycle(name):
-    node = Process(name)
-    with running(node), peer() as us:
-        node.await_line("ready")
-        before, end = len(node.lines), Transition(id=Transition.TRANSITION_ACTIVE_SHUTDOWN)
-        assert us.call(ChangeState, f"{name}/change_state", transition=end).success
-        assert node.result(before) == (0, [])
+            for name in NODES if state == State.PRIMARY_STATE_ACTIVE else NODES[::-1]:
+                assert change(us, name, transition)
+                assert us.call(GetState, f"{name}/get_state").current_state.id == state
+                topic = SAID[name][0]
+                if state == State.PRIMARY_STATE_ACTIVE:
+                    us.new(topic, 5)
+                else:
+                    us.until(lambda topic=topic: not us.node.count_publishers(topic), f"the end of {topic}")
+        for node in nodes:
+            before = len(node.lines)
+            if number is None:
+                change(us, node.name, t.TRANSITION_INACTIVE_SHUTDOWN)
+            else:
+                node.popen.send_signal(number)
+            assert node.result(before) == (0, [])
 
 
 @pytest.mark.parametrize("waiting", ["start_paused", "lockstep"])

@@ -78,9 +78,9 @@ class Component(LifecycleNode):
         self._owned: list[tuple[Any, Callable[[Any], object]]] = []
         self.steady = RclpyClock(clock_type=ClockType.STEADY_TIME)
         self._diagnostics = self.publisher(DiagnosticArray, "/diagnostics", RELIABLE)
-        self.timer(1.0, self._diagnose)
+        self.create_timer(1.0, self._diagnose, clock=self.steady)  # also while inactive
         if not (self.values.urdf_file or self.values.robot_description):
-            self.subscription(String, "robot_description", self._described, LATCHED)
+            self._subscription(String, "robot_description", self._described, LATCHED, raw=False)
         self._owned.clear()
 
     # What a child provides.
@@ -101,7 +101,7 @@ class Component(LifecycleNode):
         """Level, message and values of the diagnostic, once a second while active."""
         return OK, "running", {}
 
-    # What a child uses.
+    # What a child uses. Once deactivated nothing calls back: the executor still brings what it had queued before.
 
     def publisher(self, kind: type, topic: str, qos: QoSProfile) -> Any:
         """Create a publisher whose QoS the user may override."""
@@ -113,8 +113,12 @@ class Component(LifecycleNode):
         self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile, raw: bool = False
     ) -> Any:
         """Create a subscription whose QoS the user may override; a `raw` one gives the callback bytes."""
-        heard = self._guarded(topic, callback) if raw else callback
-        return self._subscription(kind, topic, heard, qos, raw)
+
+        def heard(msg: Any) -> None:
+            if self.active:
+                callback(msg)
+
+        return self._subscription(kind, topic, self._guarded(topic, heard) if raw else heard, qos, raw)
 
     def _subscription(self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile, raw: bool) -> Any:
         options = QoSOverridingOptions.with_default_policies()
@@ -133,7 +137,7 @@ class Component(LifecycleNode):
 
         Nothing wakes up when a message comes.
         """
-        made = self.subscription(kind, topic, callback, qos, raw=True)
+        made = self._subscription(kind, topic, self._guarded(topic, callback), qos, raw=True)
         take, heard, most = made.handle.take_message, made.callback, max(made.qos_profile.depth, 1)
 
         def update() -> None:
@@ -147,11 +151,20 @@ class Component(LifecycleNode):
 
     def service(self, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> Any:
         """Create a service."""
-        return self._own(self.create_service(kind, name, callback), self.destroy_service)
+
+        def answer(request: Any, response: Any) -> Any:
+            return callback(request, response) if self.active else response
+
+        return self._own(self.create_service(kind, name, answer), self.destroy_service)
 
     def timer(self, period: float, callback: Callable[[], None]) -> Any:
         """Create a timer on wall time [s]: it also runs while simulated time stands still."""
-        return self._own(self.create_timer(period, callback, clock=self.steady), self.destroy_timer)
+
+        def called() -> None:
+            if self.active:
+                callback()
+
+        return self._own(self.create_timer(period, called, clock=self.steady), self.destroy_timer)
 
     def _own(self, entity: Any, destroy: Callable[[Any], object]) -> Any:
         """Remember what `start` made, to undo it when deactivated."""
