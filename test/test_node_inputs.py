@@ -228,6 +228,20 @@ def feet(msg: MultiDOFJointState) -> list[list[float]]:
     return [[t.translation.x, t.translation.y, t.translation.z] for t in msg.transforms]
 
 
+def test_ten_states_at_once_are_answered_in_order(room: Room):
+    room.well()
+    sensors, before = room.sensors, {x: len(x.answers) for x in room.listeners}
+    for _ in range(30):
+        for _ in range(10):
+            sensors.now += 0.001
+            sensors.send()
+        sensors.tick(0.001)
+    room.well()
+    for x in room.listeners:
+        stamps = [seconds(m) for m in x.answers[before[x] :]]
+        assert stamps == sorted(stamps), x.name
+
+
 def test_a_second_publisher_of_joint_states_is_named_until_it_goes(room: Room):
     us, sensors, listeners, older = room.us, room.sensors, room.listeners, "older than the last"
     with peer() as other:

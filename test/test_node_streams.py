@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from nav_msgs.msg import Odometry
-from ros_nodes import Peer, Process, Sensors, peer, running
+from ros_nodes import Process, Sensors, peer, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
@@ -94,34 +94,3 @@ def test_odom_of_another_frame_is_refused_and_named_until_it_is_right():
         us.until(lambda: (sensors.tick(), us.status("feedforward")["message"] == "no odom")[-1], "the silence")
         us.until(lambda: status("trunk")["message"] == "dry run", "the recovery")
         assert node.end() == (0, [])
-
-
-def test_ten_states_at_once_are_answered_in_order():
-    options = ("floating_base:=false", "mode:=gravity", "dry_run:=false", "ramp_time:=0.0", "output:=joint_commands")
-    node = Process("feedforward", *SIMULATED, *(word for option in options for word in ("-p", option)))
-    with running(node), peer() as us:
-        node.await_line("ready")
-        answers, sensors = us.listen(JointState, "joint_commands"), Sensors(us)
-        sensors.now = 10.0
-        answered(us, sensors, answers)
-        for _ in range(30):
-            for _ in range(10):
-                sensors.now += 0.001
-                sensors.send(0.1)
-            sensors.tick(0.001)
-        answered(us, sensors, answers)
-        stamps = [convert.seconds_from_stamp(m.header.stamp) for m in answers]
-        assert stamps == sorted(stamps)
-        assert all(np.isfinite(m.effort).all() for m in answers)
-        assert node.end() == (0, [])
-
-
-def answered(us: Peer, sensors: Sensors, answers: list[JointState]) -> None:
-    """Tick until a state is answered."""
-    begun = sensors.now
-
-    def done() -> bool:
-        sensors.tick()
-        return bool(answers) and begun < convert.seconds_from_stamp(answers[-1].header.stamp) <= sensors.now + 1e-6
-
-    us.until(done, "an answer")
