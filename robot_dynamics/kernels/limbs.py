@@ -104,7 +104,7 @@ MEMORY = KEPT_SIZE + 21
 """Size of what `aba` can leave behind: what it keeps of all joints, from BASE the inverse inertia of a free base."""
 ARM, FRAME, CONTACT, SEAT = 1, 4, 13, 14
 """What lanes of contacts know of a contact: joints between its body and the tip, touching point, axes, its number
-and 1; their number."""
+counted from 1; their number."""
 SEAT_SIZE = SEAT * LANES
 PATH_SIZE = DEEPEST * 3 * LANES
 ROOT_SIZE = 36 * LANES
@@ -646,7 +646,7 @@ def root_force(force, M, H, N, o, first, root):
 
 @inline
 def take_seats(levels, rows_count, limbs, carrier, seat, count, turn, seats):
-    """Seat the contact number `turn` of every limb in the limb's lane; returns how many there are."""
+    """Seat contact number `turn`, from 0, of every limb in the limb's lane; returns how many there are."""
     for k in range(SEAT_SIZE):
         to_lane(seats, k, 0.0)
     waiting = stack(LANES)
