@@ -104,6 +104,16 @@ def _transpose_loops(x, o, across, out, p, down):
         out[p + i : p + i + LANES * down : down] = x[o + i * across : o + i * across + LANES]
 
 
+def _lane_indexed(x, o):
+    """`lane` un-jitted."""
+    return x.reshape(-1)[o]
+
+
+def _to_lane_indexed(x, o, value):
+    """`to_lane` un-jitted."""
+    x.reshape(-1)[o] = value
+
+
 def _wide(context):
     """Fill 512-bit registers where there are any: LLVM stops at 256 on processors that clock down for more."""
 
@@ -122,8 +132,8 @@ if config.DISABLE_JIT:
     wide = _nothing
     transpose = _transpose_loops
     stack = np.empty
-    lane = np.ndarray.__getitem__
-    to_lane = np.ndarray.__setitem__
+    lane = _lane_indexed
+    to_lane = _to_lane_indexed
 else:
     wide = intrinsic(_wide)
     transpose = intrinsic(_transpose)
