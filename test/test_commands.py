@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from numba.core import event
 
 from robot_dynamics.cli import main
+from robot_dynamics.cli.output import compiling_shown
 
 ROBOT = str(Path(__file__).parents[1] / "urdf" / "mini_cheetah.urdf")
 SUGGEST = ("--timestep=0.001", "--sag=0.001", "--bounce=0.5")
@@ -82,3 +84,16 @@ def test_a_number_that_is_none_is_named_with_what_is_expected(folder, capsys, co
     said = refused(capsys, *command, f"--{option}={value}")
     assert option in said
     assert str(float(value)).removesuffix(".0") in said
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_compiling_is_told_to_a_terminal_and_taken_back(terminal, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
+    with compiling_shown():
+        for _ in range(2):
+            with event.trigger_event("numba:compile"), event.trigger_event("numba:compile"):
+                pass
+    with event.trigger_event("numba:compile"):
+        pass
+    told = "compiling (first time only) ...\r\x1b[K"
+    assert capsys.readouterr().err == (2 * told if terminal else "")

@@ -5,6 +5,7 @@ import sys
 
 from ..closed_form import ClosedForm, closed_form
 from ..urdf import load_urdf
+from .output import compiling_shown
 
 HELP = "print the mass matrix, potential and gravity forces of a serial path as formulas, or as source code"
 
@@ -19,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--source", choices=("python", "c"), help="print a function that computes the mass matrix")
 
 
+@compiling_shown()
 def run(args: argparse.Namespace) -> int:
     """Print the formulas on stdout; beside source code and LaTeX the cost goes to stderr."""
     form = closed_form(load_urdf(args.urdf), args.base, args.tip)

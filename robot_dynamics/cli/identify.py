@@ -17,7 +17,7 @@ from ..inertial_fit import Inertias, fit_inertias
 from ..joint_log import DEGREE, WINDOW, Motion, joint_map, motion, read_log
 from ..model import Model
 from ..urdf import load_urdf
-from .output import check_output, write_page
+from .output import check_output, compiling_shown, write_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, help="HTML page with plots and the base parameters")
 
 
+@compiling_shown()
 def run(args: argparse.Namespace) -> int:
     """Print the findings and the suggested parameters, write the page: 0."""
     if args.output is not None:

@@ -14,6 +14,7 @@ import numpy as np
 from ..contact.points import contact_points
 from ..model import Model
 from ..urdf import load_urdf
+from .output import compiling_shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+@compiling_shown()
 def run(args: argparse.Namespace) -> int:
     """Print the robot: 0 also when there is something to warn of."""
     robot = describe(load_urdf(args.urdf, floating_base=args.floating_base))

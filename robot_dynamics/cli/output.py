@@ -1,8 +1,15 @@
-"""The HTML page that a command leaves behind: whether it can be written is known before the work, not after."""
+"""What a command shows besides its answer: that it compiles, and the HTML page it leaves behind.
 
+Whether the page can be written is known before the work, not after.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import ParameterError
+from ..kernels.compiling import told
 
 
 def check_output(path: Path) -> None:
@@ -27,3 +34,16 @@ def write_page(path: Path, html: str) -> None:
     """Write the page and say where it is."""
     path.write_text(html)
     print(f"report: {path}")
+
+
+@contextmanager
+def compiling_shown() -> Iterator[None]:
+    """Say on a terminal that kernels are being compiled, for as long as they are: the first time takes a while."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with told(
+        lambda: print("compiling (first time only) ...", end="", file=sys.stderr, flush=True),
+        lambda: print("\r\x1b[K", end="", file=sys.stderr, flush=True),
+    ):
+        yield

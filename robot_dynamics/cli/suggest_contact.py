@@ -11,6 +11,7 @@ from typing import Any
 from ..contact.suggest import Suggestion, suggest
 from ..model import Model
 from .inspect import counts, new_table
+from .output import compiling_shown
 from .robots import load_robot, standing
 
 HELP = "stiffness, damping and largest stable timestep of the spring-damper contact for a robot"
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+@compiling_shown()
 def run(args: argparse.Namespace) -> int:
     """Print the suggestion: 0, or 2 through a ParameterError that says what is impossible."""
     model = load_robot(args.urdf)
