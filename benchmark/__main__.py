@@ -1,5 +1,6 @@
 """Measure everything side by side; print the table, write report/benchmark.json and report/growth.png."""
 
+import argparse
 import json
 import platform
 import sys
@@ -70,6 +71,7 @@ def machine() -> dict[str, str]:
 
 def main() -> int:
     """Measure, print, write."""
+    argparse.ArgumentParser(prog="python -m benchmark", description=__doc__).parse_args()
     console = Console(width=None if sys.stdout.isatty() else 140)
     if not FILES:
         console.print("the benchmark needs the package example-robot-data")
