@@ -2,12 +2,9 @@
 
 A robot is `topology` (rows, 6) int64 and `parameters` (rows, PARAMETERS) float64, one row per body in an order where
 parents come first; row 0 is the world. A workspace is (rows, WORKSPACE) float64, owned by the caller.
-Columns are numpy integers: numba compiles `row3` and its like anew for each Python integer.
 """
 
 import math
-
-import numpy as np
 
 from .jit import inline
 
@@ -19,9 +16,9 @@ PARENT, KIND, IQ, IV, BODY, FOLLOWS = range(6)
 REVOLUTE, PRISMATIC, FREE, FIXED = range(4)
 
 # columns of `parameters`
-R0, P0, MASS, MOMENT, INERTIA = map(np.int64, (0, 9, 12, 13, 16))
+R0, P0, MASS, MOMENT, INERTIA = 0, 9, 12, 13, 16
 """Placement at q = 0 in the parent row's frame; m; h = m c; I about the origin (xx, xy, xz, yy, yz, zz)."""
-RATIO, OFFSET, ARMATURE, ROTOR, TURN = map(np.int64, (22, 23, 24, 25, 28))
+RATIO, OFFSET, ARMATURE, ROTOR, TURN = 22, 23, 24, 25, 28
 """Mimic: joint coordinate = ratio q + offset; reflected rotor inertia; rotor momentum per joint rate, gear I_s b, in
 the parent row's axes; rotation of this row's axes in the axes of the body's link."""
 PARAMETERS = 37
@@ -29,19 +26,19 @@ GRAVITY = P0
 """Row 0 has no joint: its P0 columns hold the gravity vector, world axes."""
 
 # columns of a workspace row
-E, P, W, V, CL, CA = map(np.int64, (0, 9, 12, 15, 18, 21))
+E, P, W, V, CL, CA = 0, 9, 12, 15, 18, 21
 """Placement; twist: angular velocity, velocity of the origin; velocity-product accelerations c (linear, angular)."""
-M, H, N, F, T = map(np.int64, (24, 30, 39, 45, 48))
+M, H, N, F, T = 24, 30, 39, 45, 48
 """Articulated (or composite: m, h, I) inertia; force and moment (bias p^A, then whatever is propagated inwards)."""
-DI, U, UL, UA = map(np.int64, (51, 52, 53, 56))
+DI, U, UL, UA = 51, 52, 53, 56
 """1/D; u; U = I^A S (linear, angular)."""
-A, AL = map(np.int64, (59, 62))
+A, AL = 59, 62
 """Acceleration of the origin; angular acceleration."""
-RW, XW = map(np.int64, (65, 74))
+RW, XW = 65, 74
 """Attitude and position in the world."""
-G = np.int64(77)
+G = 77
 """Inverse of a free joint's articulated inertia (6 + 9 + 6)."""
-NEXT = np.int64(98)
+NEXT = 98
 """A second twist, as at W: that of the end of a step."""
 WORKSPACE = 104
 
