@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import inline, kernel, routine
+from .lanes import LANES, combine, whole
+from .rows import part3
 from .scalar import ZERO3, smul, sub
 
 IMPLICIT = 0
@@ -46,7 +48,7 @@ class Scratch(NamedTuple):
 
 def scratch(contacts: int, scalars: int) -> Scratch:
     """Memory for `contacts` points and `scalars` scalar rows."""
-    n = 3 * contacts + scalars
+    n = whole(3 * contacts + scalars)
     return Scratch(np.zeros((5, n)), np.zeros((n, n)), np.zeros((2, contacts, 3, 3)))
 
 
@@ -306,14 +308,21 @@ def own_block(A, o):
     return (A[o, o], A[o, o + 1], A[o, o + 2], A[o + 1, o + 1], A[o + 1, o + 2], A[o + 2, o + 2])
 
 
+@inline
+def shift(A, o, df, n, u):
+    """Add to the velocities u of n rows what forces df, one for each of A's rows from o on, do to them."""
+    for begin in range(0, n, LANES):
+        combine(u, begin, df, A, o * A.shape[1] + begin, A.shape[1], (1.0,), u, begin, 0)
+
+
 @routine
-def end_velocity(A, b, f, n, u):
+def end_velocity(A, b, f, k, n, u):
     """Set u = b + A f."""
-    for i in range(n):
-        x = b[i]
-        for j in range(n):
-            x += A[i, j] * f[j]
-        u[i] = x
+    copy(b, n, u)
+    for i in range(0, 3 * k, 3):
+        shift(A, i, part3(f, i), n, u)
+    for i in range(3 * k, n):
+        shift(A, i, (f[i],), n, u)
 
 
 @routine
@@ -325,8 +334,7 @@ def scalar_sweep(A, bounds, k, n, f, u):
         g = min(max(f[i] - u[i] / A[i, i], bounds[i - 3 * k, 0]), bounds[i - 3 * k, 1])
         df = g - f[i]
         f[i] = g
-        for j in range(n):
-            u[j] += A[i, j] * df
+        shift(A, i, (df,), n, u)
         total += abs(df)
         largest = max(largest, abs(df))
     return total, largest
@@ -353,8 +361,7 @@ def sweep(model, A, points, bounds, h, k, n, f, u):
             guess = math.sqrt(max(0.0, zeta - h * end[2])) if old[2] > 0.0 else 0.0
             new = implicit_point(w, a, zeta, d, h, law, guess)
         df = sub(new, old)
-        for j in range(n):
-            u[j] += A[o, j] * df[0] + A[o + 1, j] * df[1] + A[o + 2, j] * df[2]
+        shift(A, o, df, n, u)
         f[o], f[o + 1], f[o + 2] = new
         total += abs(df[0]) + abs(df[1]) + abs(df[2])
         largest = max(largest, abs(df[0]), abs(df[1]), abs(df[2]))
@@ -454,7 +461,7 @@ def impulse_residual(w, mu, u, p, F, P, V):
 def residual(model, A, b, points, bounds, h, k, n, f, work):
     """F of all rows and its derivatives. Returns max |F| relative to the forces, and |F|^2."""
     u, F = work.rows[U], work.rows[RESIDUAL]
-    end_velocity(A, b, f, n, u)
+    end_velocity(A, b, f, k, n, u)
     load = 0.0
     top = 0.0
     for i in range(k):
@@ -590,14 +597,14 @@ def solve_contacts(model, A, b, points, bounds, h, k, n, sweeps, tolerance, f, w
     """Forces f of k contacts and n - 3 k scalar rows that obey their laws together with u = b + A f (SPEC 6.4, 6.5).
 
     Sweeps from the f given (warm start); after `sweeps` of them Newton, and if that stalls sweeps up to ALL_SWEEPS.
-    points (k, CONTACT_COLUMNS), bounds (n - 3 k, 2). Leaves u in work.rows[U].
+    points (k, CONTACT_COLUMNS), bounds (n - 3 k, 2); A has rows of whole lanes. Leaves u in work.rows[U].
     Returns iterations (sweeps + Newton steps), the true residual (spring-damper: max |f - law| / (1 + max f_n);
     impulse: natural map in m/s), and whether the tolerance was missed.
     """
     u = work.rows[U]
     if n == 0:
         return 0, 0.0, False
-    end_velocity(A, b, f, n, u)
+    end_velocity(A, b, f, k, n, u)
     iterations = 0
     change = math.inf
     while change > tolerance and iterations < sweeps:
@@ -610,7 +617,7 @@ def solve_contacts(model, A, b, points, bounds, h, k, n, sweeps, tolerance, f, w
         if change > tolerance:
             copy(work.rows[KEPT], n, f)
         admissible(points, bounds, k, n, f)
-        end_velocity(A, b, f, n, u)
+        end_velocity(A, b, f, k, n, u)
         swept = sweeps
         while change > tolerance and swept < ALL_SWEEPS:
             change = sweep(model, A, points, bounds, h, k, n, f, u)

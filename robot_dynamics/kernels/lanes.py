@@ -16,6 +16,13 @@ from .jit import inline
 
 LANES = 8
 """Most lanes: 64 bytes, one cache line."""
+FUSED = ("nsz", "contract")
+"""A factor of `combine` is multiplied and added at once."""
+
+
+def whole(n: int) -> int:
+    """Answer how long a row must be that `combine` writes `n` numbers of: whole lanes."""
+    return (n + LANES - 1) // LANES * LANES
 
 
 def _stack(context, count):
@@ -98,10 +105,50 @@ def _transpose(context, x, o, across, out, p, down):
     return types.void(x, types.intp, types.intp, out, types.intp, types.intp), codegen
 
 
+def _combine(context, out, q, factors, x, o, apart, more, y, p, step):
+    """out[q:] = sum_k factors[k] x[o + k apart :] + sum_k more[k] y[p + k step :], LANES numbers of each."""
+
+    def codegen(context, builder, signature, arguments):
+        row = ir.VectorType(ir.DoubleType(), LANES)
+        none = ir.Constant(row, ir.Undefined)
+        first = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+
+        def place(k, o):
+            data = make_array(signature.args[k])(context, builder, arguments[k]).data
+            return builder.bitcast(builder.gep(data, [o], inbounds=True), row.as_pointer())
+
+        def terms(k):
+            for factor in cgutils.unpack_tuple(builder, arguments[k]):
+                alone = builder.insert_element(none, factor, ir.Constant(ir.IntType(32), 0))
+                yield builder.shuffle_vector(alone, none, first)
+
+        total = ir.Constant(row, [0.0] * LANES)
+        for k in (2, 6):
+            o, apart = arguments[k + 2 : k + 4]
+            for factor in terms(k):
+                term = builder.fmul(factor, builder.load(place(k + 1, o), align=8), flags=FUSED)
+                total = builder.fadd(total, term, flags=FUSED)
+                o = builder.add(o, apart)
+        builder.store(total, place(0, arguments[1]), align=8)
+        return context.get_dummy_value()
+
+    index = types.intp
+    return types.void(out, index, factors, x, index, index, more, y, index, index), codegen
+
+
 def _transpose_loops(x, o, across, out, p, down):
     """`transpose` un-jitted."""
     for i in range(LANES):
         out[p + i : p + i + LANES * down : down] = x[o + i * across : o + i * across + LANES]
+
+
+def _combine_rows(out, q, factors, x, o, apart, more, y, p, step):
+    """`combine` un-jitted."""
+    total = np.zeros(LANES)
+    for weights, flat, first, stride in ((factors, x.reshape(-1), o, apart), (more, y.reshape(-1), p, step)):
+        for k, weight in enumerate(weights):
+            total += weight * flat[first + k * stride :][:LANES]
+    out.reshape(-1)[q : q + LANES] = total
 
 
 def _lane_indexed(x, o):
@@ -131,12 +178,14 @@ def _nothing():
 if config.DISABLE_JIT:
     wide = _nothing
     transpose = _transpose_loops
+    combine = _combine_rows
     stack = np.empty
     lane = _lane_indexed
     to_lane = _to_lane_indexed
 else:
     wide = intrinsic(_wide)
     transpose = intrinsic(_transpose)
+    combine = intrinsic(_combine)
     stack = intrinsic(prefer_literal=True)(_stack)
     lane = intrinsic(_lane)
     to_lane = intrinsic(_to_lane)

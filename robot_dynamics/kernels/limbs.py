@@ -14,7 +14,7 @@ import numpy as np
 
 from . import rows
 from .jit import brief, inline, routine
-from .lanes import LANES, lane, lane3, lane6, lane9, stack, to_lane, to_lane3, to_lane9
+from .lanes import LANES, combine, lane, lane3, lane6, lane9, stack, to_lane, to_lane3, to_lane9
 from .link import (
     accelerate,
     add_blocks,
@@ -696,9 +696,9 @@ def contact_paths(levels, robot, memory, q, rows_count, count, carrier, seat, z,
         Q = part4(q, 3)
         R = quaternion_matrix(Q[0], Q[1], Q[2], Q[3])
         M, H, N = base_inverse(memory)
-    for k in range(y.shape[0]):
-        for c in range(3 * count):
-            y[k, c] = 0.0
+    for k in range(iv, y.shape[0]):
+        for begin in range(0, 3 * count, LANES):
+            combine(y, k * y.shape[1] + begin, (), y, 0, 0, (), y, 0, 0)
     turn = 0
     done = 0
     while done < count:
@@ -741,32 +741,29 @@ def joint_path(levels, robot, memory, v, c, z, y):
 
 
 @inline
-def entry(levels, iv, z, i, first, y, c):
-    """z_i^T y_c over the base and the limb whose joints have the rows from `first` on."""
-    wide = y.shape[1]
-    s = 0.0
-    if iv > 0:
-        for k in range(6):
-            s += z[k, i] * lane(y, k * wide + c)
-    for k in range(len(levels)):
-        s += z[first + k, i] * lane(y, (first + k) * wide + c)
-    return s
+def column(walk, levels, g, z, k, i):
+    """g z[k:, i], one number per level."""
+    if len(levels) == 0:
+        return ()
+    return (g * z[k, i], *walk(walk, levels[1:], g, z, k + 1, i))
 
 
 @routine
 def couple(levels, robot, g, rows_count, count, n, carrier, z, y, A):
     """`propagators.couple`, a row of A at a time, symmetric but for rounding: what y holds of other limbs is zero."""
     limbs, _, iv = dimensions(levels, robot)
-    row = stack(JOINT_SIZE)
+    wide = y.shape[1]
     for i in range(n):
         limb, _ = rank(levels, rows_count, carrier[i // 3 if i < 3 * count else i - 2 * count], limbs)
         first = iv + limb * len(levels)
-        for begin in range(0, n, JOINT_SIZE):
-            length = min(JOINT_SIZE, n - begin)
-            for c in range(length):
-                to_lane(row, c, g * entry(levels, iv, z, i, first, y, begin + c))
-            for c in range(length):
-                to_lane(A, i * A.shape[1] + begin + c, lane(row, c))
+        own = column(column, levels, g, z, first, i)
+        for begin in range(0, n, LANES):
+            o = i * A.shape[1] + begin
+            if iv > 0:
+                base = (g * z[0, i], g * z[1, i], g * z[2, i], g * z[3, i], g * z[4, i], g * z[5, i])
+                combine(A, o, base, y, begin, wide, own, y, first * wide + begin, wide)
+            else:
+                combine(A, o, (), y, 0, 0, own, y, first * wide + begin, wide)
 
 
 @inline

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .contact import CONTACT_COLUMNS, Scratch, scratch
+from .lanes import whole
 from .limbs import MEMORY
 from .rows import WORKSPACE
 
@@ -168,9 +169,9 @@ def state(nq: int, nv: int) -> State:
 
 
 def problem(nv: int, joints: int, points: int) -> Problem:
-    """Room for the contacts of `points` and two rows per joint."""
+    """Room for the contacts of `points` and two rows per joint, in whole lanes."""
     contacts = min(points, MOST_CONTACTS)
-    n = 3 * contacts + 2 * joints
+    n = whole(3 * contacts + 2 * joints)
     return Problem(
         z=np.zeros((nv, n)),
         y=np.zeros((nv, n)),

@@ -13,6 +13,7 @@ from . import limbs
 from .bodies import books, twists, world_poses
 from .dense import factorize, solve
 from .jit import inline, lean, routine
+from .lanes import whole
 from .link import accelerate, joint_acceleration, propagate
 from .rows import (
     DI,
@@ -302,7 +303,7 @@ def solve_columns(L, n, z, y):
 def couple(levels, limbed, topology, L, g, count, n, carrier, z, y, A):
     """A = g z^T y = g J H^-1 J^T of the paths of `count` contacts, three columns each, and n - 3 count joints (P8).
 
-    carrier: the rows that the contacts' paths start from, then the joints'.
+    carrier: the rows that the contacts' paths start from, then the joints'. z, y, A have rows of whole lanes.
     """
     if len(levels) > 0:
         limbs.couple(levels, limbed, g, topology.shape[0], count, n, carrier, z, y, A)
@@ -378,9 +379,10 @@ def room(levels, topology, nv, count, dense):
     """Memory that `contact_space` of `count` points needs; dense: H couples distant branches."""
     rows, remembered = (len(topology), 0) if len(levels) == 0 else (0, limbs.MEMORY)
     side = nv if dense else 0
-    memory, vectors, paths = np.empty(remembered), np.zeros((2, nv)), np.empty((2, nv, 3 * count))
+    wide = whole(3 * count)
+    memory, vectors, paths = np.empty(remembered), np.zeros((2, nv)), np.empty((2, nv, wide))
     seat, w, motion = np.empty((count, 12)), np.empty((rows, WORKSPACE)), np.empty((rows, 18 * count))
-    return memory, vectors, paths, seat, w, motion, np.empty((side, side))
+    return memory, vectors, paths, seat, w, motion, np.empty((side, side)), np.empty((3 * count, wide))
 
 
 @lean
@@ -389,7 +391,7 @@ def contact_space(levels, limbed, topology, parameters, carrier, r, q, room, ine
 
     World axes at points r (k, 3) of rows, three rows and columns for each; matrices without rows leave one out.
     """
-    memory, vectors, paths, seat, w, motion, L = room
+    memory, vectors, paths, seat, w, motion, L, A = room
     z, y = paths[0], paths[1]
     count = carrier.shape[0]
     inertia_at(levels, limbed, topology, parameters, q, memory, vectors, L, w)
@@ -400,10 +402,11 @@ def contact_space(levels, limbed, topology, parameters, carrier, r, q, room, ine
     if L.shape[0] > 0:
         solve_columns(L, 3 * count, z, y)
     if inertia.shape[0] > 0:
-        couple(levels, limbed, topology, L, 1.0, count, 3 * count, carrier, z, y, inertia)
+        couple(levels, limbed, topology, L, 1.0, count, 3 * count, carrier, z, y, A)
         for i in range(inertia.shape[0]):
-            for j in range(i):
-                inertia[i, j] = inertia[j, i]
+            for j in range(i + 1):
+                inertia[i, j] = A[i, j]
+                inertia[j, i] = A[i, j]
     if response.shape[0] == 0:
         return
     for c in range(response.shape[0]):
