@@ -48,13 +48,10 @@ WRONG_DIMENSIONS = "an array has the wrong number of dimensions"
 
 
 class Ingredient(JITCodeLibrary):
-    """Code that only goes into kernels: numba would optimise and assemble it again in every caller."""
+    """Code that only goes into kernels: numba would link, optimise and assemble it again in every caller."""
 
-    def _optimize_final_module(self) -> None:
-        """Leave it to the kernel."""
-
-    def _finalize_final_module(self) -> None:
-        """Be ready for linking, without machine code."""
+    def finalize(self) -> None:
+        """Be ready for linking, alone and without machine code."""
         self._finalized = True
 
 
@@ -80,8 +77,22 @@ class LowerIngredient(NativeLowering):
         return True
 
 
+def _callees_first(libraries: list[JITCodeLibrary], found: dict[JITCodeLibrary, None]) -> dict[JITCodeLibrary, None]:
+    """Each library once, also what libraries call: LLVM links only what is called by then."""
+    for library in libraries:
+        if library not in found:
+            _callees_first(library._linking_libraries, found)
+            found[library] = None
+    return found
+
+
 class Whole(JITCodeLibrary):
     """Code of a kernel, which nothing else calls into: what is called once is merged, what nobody reads not passed."""
+
+    def finalize(self) -> None:
+        """Link all ingredients, also those of ingredients, and make machine code."""
+        self._linking_libraries: list[Any] = list(reversed(_callees_first(self._linking_libraries, {})))
+        super().finalize()
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
