@@ -1,14 +1,14 @@
 """Plant: a simulated robot on terrain. The only class with state; deterministic, no clock, no input or output."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import checked, shaped
+from .checks import checked
 from .contact.checks import check_choice, check_range
 from .contact.impulse import Impulse
 from .contact.points import contact_points
@@ -18,7 +18,7 @@ from .description import Array
 from .errors import DivergedError, ParameterError, ShapeError, SingularModelError
 from .kernels import contact as law
 from .kernels import plant_memory as at
-from .kernels import rows, step
+from .kernels import rows, sensors, step
 from .kernels.jit import bound
 from .kinematics import Points, neutral, point_rows
 from .model import Model
@@ -311,19 +311,16 @@ class Plant:
         n = self._n
         rows_of = (q_des, qd_des, kp, kd, np.zeros(n) if tau_ff is None else tau_ff)
         try:
-            given = np.array(rows_of, dtype=float)
-        except (TypeError, ValueError):  # single gains beside the arrays, or what is refused below
-            given = NO_LOG
-        if given.shape != (5, n):
-            given = np.zeros((5, n))
-            for i, x in enumerate(rows_of):
-                single = i in (2, 3) and np.ndim(x) == 0
-                given[i] = shaped(COMMANDED[i], x, (1,) if single else (n,))
-        if not math.isfinite(np.vdot(given, given)) or given[2:4].min(initial=0.0) < 0.0:
-            for name, row in zip(COMMANDED, given, strict=True):
-                checked(name, row, (n,))
-            check_range("kp", given[2], 0.0)
-            check_range("kd", given[3], 0.0)
+            if sensors.take_command(self._command.now, *rows_of):
+                return
+        except TypeError:  # anything but vectors
+            pass
+        given = np.zeros((5, n))
+        for i, x in enumerate(rows_of):
+            single = i in (sensors.KP, sensors.KD) and np.ndim(x) == 0
+            given[i] = checked(COMMANDED[i], x, (1,) if single else (n,))
+        for name, row in (("kp", sensors.KP), ("kd", sensors.KD)):
+            check_range(name, given[row] if n else 0.0, 0.0)
         self._command.now[0] = given
 
     def push(self, link: str, wrench_world: ArrayLike, duration: float, ramp: float = 0.0) -> None:
@@ -409,7 +406,8 @@ class Plant:
     @property
     def time(self) -> float:
         """Simulated time since `reset` [s]."""
-        return float(self._state.counters[at.STEPS]) * self.params.timestep
+        steps: int = self._state.counters.item(at.STEPS)
+        return steps * self.params.timestep
 
     @property
     def q(self) -> Array:
@@ -448,6 +446,16 @@ class Plant:
         """Position, velocity and force (k, 3) of all contact points of `contacts`, in memory that is written again."""
         self._locate()
         return self._place, self._motion, self._point(at.FORCE_WORLD, 3)
+
+    def readings(
+        self, mount: Array, position: Array, velocity: Array, effort: Array, odometry: Array, imu: Array
+    ) -> Callable[[], None]:
+        """Return what writes the readings of this instant into these very arrays: `kernels.sensors.read_sensors`."""
+        joints, state = self._joints, self._state
+        return bound(
+            sensors.read_sensors, joints.number, joints.data, state.q, state.qd, state.qdd, mount, position, velocity,
+            effort, odometry, imu,
+        )  # fmt: skip
 
     def _point(self, column: int, width: int) -> Array:
         return self._ground.points[:, column : column + width]

@@ -4,8 +4,6 @@ Spatial vectors are [angular; linear]. A pose (R, p) of frame a in frame b maps 
 those of a frame fixed in the body, in its axes, about its origin. [RBDA] chapter 2; [Murray, Li, Sastry] chapter 2.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -205,18 +203,6 @@ def rotation_from_quaternion(quaternion: ArrayLike) -> Array:
         [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
         [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
     ])  # fmt: skip
-
-
-def hamilton(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float, float]:
-    """Return the quaternion xyzw of the rotation b followed by a, in plain numbers."""
-    ax, ay, az, aw = a
-    bx, by, bz, bw = b
-    return (
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-        aw * bw - ax * bx - ay * by - az * bz,
-    )
 
 
 def quaternion_from_rotation(R: ArrayLike) -> Array:

@@ -18,7 +18,7 @@ import robot_dynamics as rd
 from .closed_form import cross_check, short_limbs
 from .control.guard import EffortLimiter
 from .control.state import MeasuredState
-from .kernels import efforts, jit
+from .kernels import efforts, jit, measured, sensors
 from .share import share_folder
 
 LOADER, LIMBS, TREES, LIBRARY = KINDS = ("loader", "limbs", "trees", "library")
@@ -154,6 +154,9 @@ def robot_without_loader(kind: str) -> rd.Model:
 
 def step_plant(model: rd.Model) -> None:
     """Call the plant's kernels, which take as long to compile as all others."""
-    plant = rd.Plant(model)
+    plant, n = rd.Plant(model), len(model.joint_names)
+    plant.track(*np.zeros((5, n)))
     plant.step()
     _ = plant.contacts
+    base, motion, mount = np.zeros(measured.ODOMETRY), np.zeros(sensors.MOTION), np.zeros(sensors.MOUNT)
+    plant.readings(mount, np.zeros(n), np.zeros(n), np.zeros(n), base, motion)

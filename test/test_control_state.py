@@ -13,6 +13,8 @@ from robot_dynamics.control.imu import ImuMount
 from robot_dynamics.control.monitor import Residual, consistency, inertia
 from robot_dynamics.control.state import MeasuredState, StanceFlags
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.kernels.measured import ANGULAR, LINEAR, ODOMETRY, PLACE
+from robot_dynamics.kernels.sensors import MOTION, MOTION_ATTITUDE, MOTION_FORCE, MOTION_OMEGA
 from robot_dynamics.plant import Plant, PlantParams, SensorNoise
 from robot_dynamics.spatial import rotation_from_quaternion
 
@@ -270,6 +272,30 @@ def test_an_imu_off_the_base_origin_feels_the_rotation(seed):
     assert rotation_from_quaternion(attitude) == pytest.approx(R)
     assert omega == pytest.approx(R.T @ rd.link_pose(model, q, "base")[0] @ qd[:3])
     assert force == pytest.approx(R.T @ (acceleration - model.gravity))
+
+
+@pytest.mark.parametrize("floating_base", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_readings_written_in_place_are_the_state_the_efforts_and_what_the_imu_measures(seed, floating_base):
+    model, rng = rd.load_urdf(quadrupeds.MINI_CHEETAH, floating_base=floating_base), np.random.default_rng(seed)
+    plant, mount, n = Plant(model), ImuMount(model), len(model.joint_names)
+    joints, base, motion = np.full((3, n), np.nan), np.zeros(ODOMETRY if floating_base else 0), np.zeros(MOTION)
+    write = plant.readings(mount.mount, *joints, base, motion)
+    plant.reset(rd.random_configuration(model, rng), rng.normal(size=model.nv))
+    plant.command(rng.normal(size=n))
+    for _ in range(3):
+        plant.step()
+        write()
+        q, qd = plant.q, plant.qd
+        assert joints.tolist() == [q[model.q_index].tolist(), qd[model.v_index].tolist(), plant.tau.tolist()]
+        if floating_base:
+            assert base[PLACE : PLACE + 7].tolist() == q[:7].tolist()
+            assert [*base[ANGULAR : ANGULAR + 3], *base[LINEAR : LINEAR + 3]] == qd[:6].tolist()
+        attitude, omega, force = mount.measure(q, qd, plant.qdd)
+        assert motion[MOTION_ATTITUDE : MOTION_ATTITUDE + 4] == pytest.approx(attitude)
+        assert motion[MOTION_OMEGA : MOTION_OMEGA + 3] == pytest.approx(omega)
+        assert motion[MOTION_FORCE : MOTION_FORCE + 3] == pytest.approx(force)
+    assert np.count_nonzero(motion) <= 10, "covariances stay 0: unknown"
 
 
 @pytest.mark.parametrize("floating_base", [True, False])

@@ -12,7 +12,7 @@ from robot_dynamics.contact.impulse import Impulse
 from robot_dynamics.contact.spring_damper import SpringDamper
 from robot_dynamics.contact.terrain import HeightField, Plane
 from robot_dynamics.errors import DivergedError, ParameterError, ShapeError
-from robot_dynamics.plant import Plant, PlantParams, SensorNoise
+from robot_dynamics.plant import COMMANDED, Plant, PlantParams, SensorNoise
 from robot_dynamics.share import share_folder
 
 G = 9.81
@@ -154,6 +154,51 @@ def test_track_with_a_gain_that_is_unstable_explicitly():
     plant.advance(0.5)
     assert np.abs(plant.qd).max() < 0.1
     assert np.abs(plant.tau).max() <= 5.0
+
+
+def frozen(x):
+    out = np.array(x)
+    out.flags.writeable = False
+    return out
+
+
+KINDS = {
+    "vectors": np.array,
+    "lists": list,
+    "read-only": frozen,
+    "strided": lambda x: np.stack([x, np.full_like(x, np.nan)], axis=1)[:, 0],
+    "single precision": lambda x: np.array(x, dtype=np.float32),
+}
+GIVEN = np.array([[0.25], [-0.5], [40.0], [2.0], [0.125]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_command_does_the_same_whatever_holds_its_numbers(kind):
+    moved = []
+    for make in (KINDS["vectors"], KINDS[kind]):
+        plant = Plant(pendulum())
+        plant.track(*map(make, GIVEN))
+        plant.advance(0.01)
+        moved.append(plant.q.tobytes() + plant.qd.tobytes() + plant.tau.tobytes())
+    assert moved[0] == moved[1]
+
+
+WRONG = [(name, values, ShapeError) for name in COMMANDED for values in ([np.nan], [np.inf], [1.0, 1.0])]
+WRONG += [(name, [-1.0], ParameterError) for name in ("kp", "kd")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("name", "values", "error"), WRONG)
+def test_a_command_that_is_none_is_refused_and_the_last_one_holds(kind, name, values, error):
+    plant, other = Plant(pendulum()), Plant(pendulum())
+    given = dict(zip(COMMANDED, map(KINDS[kind], GIVEN), strict=True)) | {name: KINDS[kind](np.array(values))}
+    for p in (plant, other):
+        p.track(*GIVEN)
+    with pytest.raises(error, match=f"{name} must (be|have)"):
+        plant.track(*given.values())
+    for p in (plant, other):
+        p.advance(0.01)
+    assert plant.qd.tobytes() == other.qd.tobytes()
 
 
 @pytest.mark.slow

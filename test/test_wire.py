@@ -13,6 +13,7 @@ from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
 from robot_dynamics.errors import ShapeError
+from robot_dynamics.kernels.measured import ANGULAR, LINEAR, PLACE
 from robot_dynamics.ros import wire
 
 NAMES = [(), ("a",), ("a", "a"), ("FL_foot", "FR", "a_link_with_a_long_name"), ("Füße", "b", "cc", "ddd")]
@@ -79,7 +80,8 @@ def test_a_joint_state_is_written_through_its_views_and_read_back(names, left_ou
 @pytest.mark.parametrize("child", FRAMES)
 def test_odometry_is_written_and_read_back(frame, child):
     writer, q, qd = wire.OdometryWriter(frame, child), np.arange(1.0, 9.0), np.arange(11.0, 19.0)
-    writer.write(q, qd)
+    for at, numbers in ((PLACE, q[:7]), (ANGULAR, qd[:3]), (LINEAR, qd[3:6])):
+        writer.numbers[at : at + len(numbers)] = numbers
     msg = written(writer, Odometry)
     pose, twist = msg.pose.pose, msg.twist.twist
     assert (msg.header.frame_id, msg.child_frame_id) == (frame, child)

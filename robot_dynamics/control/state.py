@@ -160,12 +160,6 @@ def span(index: Indices) -> slice | Indices:
     return slice(first, first + len(index)) if (np.diff(index) == 1).all() else index
 
 
-def runs(places: Indices) -> list[tuple[slice, slice]]:
-    """Return slices (here, there), few where places follow each other, that bring entry i to `places[i]`."""
-    starts = [0, *(np.flatnonzero(np.diff(places) != 1) + 1).tolist(), len(places)]
-    return [(slice(a, b), slice(int(places[a]), int(places[a]) + b - a)) for a, b in pairwise(starts) if a < b]
-
-
 class StanceFlags:
     """Which feet stand, from normal forces: on above `threshold` [N], off below half of it; all after `max_age` [s]."""
 

@@ -21,11 +21,11 @@ from ..contact.impulse import Impulse
 from ..contact.spring_damper import SpringDamper
 from ..contact.terrain import Plane
 from ..control.actuation import Actuation
+from ..control.guard import NONE
 from ..control.imu import ImuMount
 from ..control.pace import Pace
 from ..control.payload import Payloads
 from ..control.simulation import Simulation, chosen_points, gains, home_pose
-from ..control.state import runs
 from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
 from ..plant import Plant, PlantParams, SensorNoise
@@ -101,7 +101,6 @@ class PlantNode(Component):
         base = v.frame_prefix + (v.base_frame or model.link_names[0])
         self.base_frame = base
         self.joint_message = wire.JointStateWriter(model.joint_names, base)
-        self.q_runs, self.v_runs = runs(model.q_index), runs(model.v_index)
         self.odometry = wire.OdometryWriter(v.odom_frame, base)
         self.imu_message = wire.ImuWriter(v.frame_prefix + (v.imu_link or model.link_names[0]))
         links = self.plant.contacts.link
@@ -114,6 +113,13 @@ class PlantNode(Component):
         self.scene = Scene(v.odom_frame, v.friction, model.mass * float(np.linalg.norm(model.gravity)))
         self.clock_every = max(1, round(v.update_rate / v.clock_rate)) if v.clock_rate else 1
         self.slow_every = max(1, round(v.update_rate / v.marker_rate))
+        self.connect_sensors()
+
+    def connect_sensors(self) -> None:
+        """Let the plant's readings go straight into the messages."""
+        joints, base = self.joint_message, self.odometry.numbers if self.model.floating_base else NONE
+        columns = joints.position, joints.velocity, joints.effort
+        self.read_sensors = self.plant.readings(self.imu_mount.mount, *columns, base, self.imu_message.numbers)
 
     def start(self) -> None:
         """Open the topics and let the thread run."""
@@ -265,25 +271,20 @@ class PlantNode(Component):
         plant, now = self.plant, round(1e9 * self.simulation.time)
         if self.pace.ticks % self.clock_every == 0:
             self.send_clock(self.clock_message.stamped(now))
-        q, qd = plant.q, plant.qd
+        self.read_sensors()
+        if self.reading is not None:
+            joints, imu = self.joint_message, self.imu_mount.measure(plant.q, plant.qd, plant.qdd, self.reading)
+            joints.position[:], joints.velocity[:] = self.reading.position, self.reading.velocity
+            self.imu_message.write(*imu)
         if self.odometries in self.listened and self.model.floating_base:
-            self.odometry.write(q, qd)
             self.send_odometry(self.odometry.stamped(now))
         self.publish_contacts(now)
         if self.joint_states in self.listened:
-            position, velocity, effort = self.joint_message.columns
-            for places, column, whole in ((self.q_runs, position, q.data), (self.v_runs, velocity, qd.data)):
-                for there, here in places:
-                    column[there] = whole[here]
-            effort[:] = plant.tau.data
-            if self.reading is not None:
-                position[:], velocity[:] = self.reading.position.data, self.reading.velocity.data
             self.send_joints(self.joint_message.stamped(now))
         if self.imus in self.listened:
-            self.imu_message.write(*self.imu_mount.measure(q, qd, plant.qdd, self.reading))
             self.send_imu(self.imu_message.stamped(now))
         if self.pace.ticks % self.slow_every == 0:
-            self.publish_slowly(now, q)
+            self.publish_slowly(now, plant.q)
 
     def publish_contacts(self, now: int) -> None:
         """Publish every point in one message, and the sum of each link's forces to who listens to that link."""
@@ -365,6 +366,7 @@ class PlantNode(Component):
         """Go on with a plant under another load."""
         self.simulation.carry(plant)
         self.plant = plant
+        self.connect_sensors()
 
     def unload(self) -> None:
         """Take all payloads away."""

@@ -29,10 +29,11 @@ ORDERS = {b"\x00\x00": ">", b"\x00\x01": "<"}
 """Byte order of the representations that are plain CDR."""
 STAMPS = {representation: struct.Struct(order + "iI") for representation, order in ORDERS.items()}
 NATIVE_STAMP = struct.Struct("iI")
-POSE_TWIST, MOTION = struct.Struct("7d288x6d"), struct.Struct("4d72x3d72x3d")
-"""The numbers of an Odometry and an Imu but for their covariances, which stay 0: unknown."""
+MOTION = struct.Struct("4d72x3d72x3d")
+"""The numbers of an Imu but for the covariances, which stay 0: unknown."""
 TAG, TAG_STAMP = 2.0**0.5 * 1e200, Time(sec=0x5A17C0DE, nanosec=0x2B0551E5)
 """What no message holds by itself."""
+Bytes = bytes | memoryview
 STAMP, FRAME = 4, 12
 """Where the stamp begins, and what follows it."""
 
@@ -59,7 +60,7 @@ FORMATS = {
 class Layout:
     """Where everything stands in messages of a type that differ from `data` in stamp and floats only."""
 
-    def __init__(self, kind: type, data: bytes | bytearray):
+    def __init__(self, kind: type, data: Bytes):
         """Find names and floats; raises ShapeError if `data` is something else."""
         form = FORMATS[kind]
         try:
@@ -91,12 +92,12 @@ class Layout:
         self.length = (self.size - self.start) // 8
         self.floats = slice(self.start, self.start + 8 * self.length)
 
-    def _count(self, data: bytes | bytearray, at: int) -> tuple[int, int]:
+    def _count(self, data: Bytes, at: int) -> tuple[int, int]:
         """Return a whole number and where it ends."""
         at += (STAMP - at) % 4
         return struct.unpack_from(self.order + "I", data, at)[0], at + 4
 
-    def _texts(self, data: bytes | bytearray, at: int, count: int) -> tuple[list[str], int]:
+    def _texts(self, data: Bytes, at: int, count: int) -> tuple[list[str], int]:
         """Return `count` texts and where they end; the length of a text counts the 0 that ends it."""
         texts = []
         for _ in range(count):
@@ -116,7 +117,7 @@ class Layout:
         first = (at - self.start) // 8 if floats else 0
         return slice(first, first + floats)
 
-    def views(self, data: bytes | bytearray) -> list[Array]:
+    def views(self, data: Bytes) -> list[Array]:
         """Return every block as a view: (count,) of single numbers, else (count, width)."""
         floats = np.frombuffer(data, self.float, self.length, self.start)
         if self.wide:
@@ -205,11 +206,13 @@ class Intake(Reader):
 
 
 class Writer:
-    """A message serialized once; `blocks` are views (rows,) or (rows, width) into its bytes."""
+    """A message serialized once; `blocks` are views (rows,) or (rows, width) into its bytes, aligned for kernels."""
 
     def __init__(self, msg: Any):
         """Take everything that stays as it is from `msg`."""
-        self._data = bytearray(serialize_message(msg))
+        data = serialize_message(msg)
+        self._data = np.empty(STAMP + len(data), dtype=np.uint8).data[STAMP:]
+        self._data[:] = data
         self.layout = Layout(type(msg), self._data)
         self._stamp = self.layout.stamp
         self.blocks = self.layout.views(self._data)
@@ -221,7 +224,7 @@ class Writer:
 
 
 class JointStateWriter(Writer):
-    """A JointState; `position`, `velocity`, `effort` are views (n,) into it, empty if left out; so are `columns`."""
+    """A JointState; `position`, `velocity`, `effort` are views (n,) into it, empty if left out."""
 
     def __init__(
         self,
@@ -238,8 +241,6 @@ class JointStateWriter(Writer):
         msg.header.frame_id = frame
         super().__init__(msg)
         self.position, self.velocity, self.effort = self.blocks
-        floats = memoryview(self._data)[self.layout.floats].cast("d")
-        self.columns = [floats[part] for part in self.layout.parts]
 
 
 class ArrayWriter:
@@ -291,28 +292,25 @@ class ArrayReader:
 
 
 class OdometryWriter(Writer):
-    """An Odometry with its twist in the child frame."""
+    """An Odometry with its twist in the child frame; `numbers` is a view (85,) of all it holds."""
 
     def __init__(self, frame: str, child: str):
         """Name the frames."""
         msg = Odometry(child_frame_id=child)
         msg.header.frame_id = frame
         super().__init__(msg)
-
-    def write(self, q: Array, qd: Array) -> None:
-        """Put the base part of q (7+) and qd (6+) = [omega, v] into the message."""
-        pose, twist = q[:7].tolist(), qd[:6].tolist()
-        POSE_TWIST.pack_into(self._data, self.layout.start, *pose, *twist[3:], *twist[:3])
+        (self.numbers,) = self.blocks
 
 
 class ImuWriter(Writer):
-    """An Imu (REP-145)."""
+    """An Imu (REP-145); `numbers` is a view (37,) of all it holds."""
 
     def __init__(self, frame: str):
         """Name the frame."""
         msg = Imu()
         msg.header.frame_id = frame
         super().__init__(msg)
+        (self.numbers,) = self.blocks
 
     def write(self, quaternion: Iterable[float], omega: Iterable[float], specific_force: Iterable[float]) -> None:
         """Put attitude (4,), angular velocity and specific force (3,), IMU axes, into the message."""

@@ -1,0 +1,86 @@
+"""A robot's motion on its way into messages, and the command on its way to its joints: all of a tick in one call."""
+
+import math
+
+from . import plant_memory as at
+from .jit import brief, inline
+from .measured import ANGULAR, LINEAR, PLACE
+from .rows import part3, part4, part6, part9
+from .scalar import ZERO3, add, cross, quaternion_matrix, sub, tmul
+
+TURN, LEVER, ATTITUDE, GRAVITY, MOUNT = 0, 9, 12, 16, 19
+"""Where an IMU's mount holds its rotation, place and quaternion in the base, and gravity; how many numbers it has."""
+MOTION_ATTITUDE, MOTION_OMEGA, MOTION_FORCE, MOTION = 0, 13, 25, 37
+"""Where the numbers of an Imu hold attitude, angular velocity and specific force, between covariances; how many."""
+KP, KD = 2, 3
+"""Rows of a command [q_des, qd_des, kp, kd, tau_ff] that are gains."""
+
+
+@inline
+def hamilton(a, b):
+    """Quaternion xyzw of the rotation b followed by a."""
+    return (
+        a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
+        a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0],
+        a[3] * b[2] + a[0] * b[1] - a[1] * b[0] + a[2] * b[3],
+        a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2],
+    )
+
+
+@inline
+def inertial(mount, base, qd, qdd):
+    """Attitude of an IMU; angular velocity and specific force of the root link, and what the mount has more of it.
+
+    base: quaternion of the root link, in whose axes all but the attitude is [REP-145]; qd, qdd (6,) = [omega, v].
+    """
+    w, v, turning, rate = part3(qd, 0), part3(qd, 3), part3(qdd, 0), part3(qdd, 3)
+    place = part3(mount, LEVER)
+    weight = tmul(quaternion_matrix(base[0], base[1], base[2], base[3]), part3(mount, GRAVITY))
+    lever = add(cross(turning, place), cross(w, cross(w, place)))
+    return hamilton(base, part4(mount, ATTITUDE)), w, sub(add(rate, cross(w, v)), weight), lever
+
+
+@inline
+def write3(out, at, x):
+    """Write three numbers from index `at` on."""
+    out[at], out[at + 1], out[at + 2] = x
+
+
+@brief
+def read_sensors(number, data, q, qd, qdd, mount, position, velocity, effort, odometry, imu):
+    """Write what joints (n,), an Odometry and an Imu (numbers as they stand in the messages) read without noise.
+
+    number, data: the plant's bundle of joints. A robot with a fixed base has an `odometry` without numbers.
+    """
+    for j in range(number.shape[0]):
+        position[j], velocity[j] = q[number[j, at.JOINT_Q]], qd[number[j, at.JOINT_V]]
+        effort[j] = data[j, at.MOTOR]
+    attitude, w, force = part4(mount, ATTITUDE), ZERO3, sub(ZERO3, part3(mount, GRAVITY))
+    if odometry.shape[0]:
+        attitude, w, root, lever = inertial(mount, part4(q, 3), part6(qd, 0), part6(qdd, 0))
+        force = add(root, lever)
+        for i in range(7):
+            odometry[PLACE + i] = q[i]
+        write3(odometry, LINEAR, part3(qd, 3))
+        write3(odometry, ANGULAR, w)
+    for i in range(4):
+        imu[MOTION_ATTITUDE + i] = attitude[i]
+    write3(imu, MOTION_OMEGA, tmul(part9(mount, TURN), w))
+    write3(imu, MOTION_FORCE, tmul(part9(mount, TURN), force))
+
+
+@brief
+def take_command(command, q_des, qd_des, kp, kd, tau_ff):
+    """Take a command (1, 5, n) for every step to come, if all are n finite numbers and no gain is negative."""
+    rows = (q_des, qd_des, kp, kd, tau_ff)
+    for i in range(5):
+        if rows[i].shape[0] != command.shape[2]:
+            return False
+        for j in range(command.shape[2]):
+            x = rows[i][j]
+            if not abs(x) < math.inf or (x < 0.0 and i in (KP, KD)):
+                return False
+    for i in range(5):
+        for j in range(command.shape[2]):
+            command[0, i, j] = rows[i][j]
+    return True
