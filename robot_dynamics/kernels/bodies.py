@@ -12,11 +12,9 @@ from .rows import (
     FREE,
     GRAVITY,
     INERTIA,
-    IV,
     KIND,
     MASS,
     MOMENT,
-    PARENT,
     RATIO,
     REVOLUTE,
     ROTOR,
@@ -29,6 +27,8 @@ from .rows import (
     P,
     V,
     W,
+    first_v,
+    parent,
     part3,
     part3_to,
     row3,
@@ -60,7 +60,7 @@ def world_poses(topology, w):
     set9(w, 0, RW, IDENTITY)
     set3(w, 0, XW, ZERO3)
     for i in range(1, topology.shape[0]):
-        j = topology[i, PARENT]
+        j = parent(topology, i)
         R = row9(w, j, RW)
         set9(w, i, RW, matmul(R, row9(w, i, E)))
         set3(w, i, XW, add(row3(w, j, XW), mul(R, row3(w, i, P))))
@@ -72,9 +72,9 @@ def twists(topology, parameters, qd, o, w):
     set3(w, 0, o, ZERO3)
     set3(w, 0, o + 3, ZERO3)
     for i in range(1, topology.shape[0]):
-        j = topology[i, PARENT]
+        j = parent(topology, i)
         kind = topology[i, KIND]
-        iv = topology[i, IV]
+        iv = first_v(topology, i)
         placed = row9(w, i, E)
         wj = row3(w, j, o)
         wi = tmul(placed, wj)
@@ -109,7 +109,7 @@ def point_jacobian(topology, parameters, w, i, r, J):
     x = point_position(w, i, r)
     while i > 0:
         kind = topology[i, KIND]
-        iv = topology[i, IV]
+        iv = first_v(topology, i)
         R = row9(w, i, RW)
         if kind == FREE:
             arm = tmul(R, sub(x, row3(w, i, XW)))
@@ -126,7 +126,7 @@ def point_jacobian(topology, parameters, w, i, r, J):
             column = cross(axis, sub(x, row3(w, i, XW))) if kind == REVOLUTE else axis
             for k in range(3):
                 J[k, iv] += parameters[i, RATIO] * column[k]
-        i = topology[i, PARENT]
+        i = parent(topology, i)
 
 
 @kernel
@@ -201,7 +201,7 @@ def joint_rate(topology, parameters, i, qd):
     kind = topology[i, KIND]
     if kind in (FREE, FIXED):
         return 0.0
-    return parameters[i, RATIO] * qd[topology[i, IV]]
+    return parameters[i, RATIO] * qd[first_v(topology, i)]
 
 
 @routine
@@ -215,7 +215,7 @@ def books(topology, parameters, qd, w):
     angular = ZERO3
     energy = 0.0
     for i in range(1, topology.shape[0]):
-        j = topology[i, PARENT]
+        j = parent(topology, i)
         R = row9(w, i, RW)
         moment_i, linear_i, angular_i, energy_i = body_books(
             parameters[i, MASS], row3(parameters, i, MOMENT), row6(parameters, i, INERTIA),

@@ -72,6 +72,22 @@ def _to_lane(context, x, o, value):
     return types.void(x, types.intp, types.float64), codegen
 
 
+def _natural(context, x):
+    """x, which is not negative: numba need not look whether it counts from behind."""
+
+    def codegen(context, builder, signature, arguments):
+        assume = builder.module.declare_intrinsic("llvm.assume", (), ir.FunctionType(ir.VoidType(), [ir.IntType(1)]))
+        builder.call(assume, [builder.icmp_signed(">=", arguments[0], ir.Constant(ir.IntType(64), 0))])
+        return arguments[0]
+
+    return types.intp(types.intp), codegen
+
+
+def _itself(x):
+    """`natural` un-jitted."""
+    return x
+
+
 def _exchange(builder, a, b, s):
     """Rows a and b of a square, s rows apart, after exchanging its blocks of s x s beside the diagonal."""
     kind = ir.VectorType(ir.IntType(32), LANES)
@@ -177,6 +193,7 @@ def _nothing():
 
 if config.DISABLE_JIT:
     wide = _nothing
+    natural = _itself
     transpose = _transpose_loops
     combine = _combine_rows
     stack = np.empty
@@ -184,6 +201,7 @@ if config.DISABLE_JIT:
     to_lane = _to_lane_indexed
 else:
     wide = intrinsic(_wide)
+    natural = intrinsic(_natural)
     transpose = intrinsic(_transpose)
     combine = intrinsic(_combine)
     stack = intrinsic(prefer_literal=True)(_stack)

@@ -3,7 +3,7 @@
 import math
 
 from .jit import inline, kernel
-from .rows import FIXED, FREE, IQ, IV, KIND, part3, part3_to, part4
+from .rows import FIXED, FREE, KIND, first_q, first_v, part3, part3_to, part4
 from .scalar import add, cross, mul, quaternion_matrix, scale, sub, tmul
 
 
@@ -72,8 +72,8 @@ def integrate(topology, q, qd, dt, out):
     """out = q (+) dt qd, free bodies by the SE(3) exponential of their twist."""
     for i in range(1, topology.shape[0]):
         kind = topology[i, KIND]
-        iq = topology[i, IQ]
-        iv = topology[i, IV]
+        iq = first_q(topology, i)
+        iv = first_v(topology, i)
         if kind == FREE:
             x = part4(q, iq + 3)
             R = quaternion_matrix(x[0], x[1], x[2], x[3])
@@ -91,8 +91,8 @@ def difference(topology, q0, q1, out):
     """The qd with q1 = q0 (+) qd."""
     for i in range(1, topology.shape[0]):
         kind = topology[i, KIND]
-        iq = topology[i, IQ]
-        iv = topology[i, IV]
+        iq = first_q(topology, i)
+        iv = first_v(topology, i)
         if kind == FREE:
             x = part4(q0, iq + 3)
             R = quaternion_matrix(x[0], x[1], x[2], x[3])

@@ -20,9 +20,7 @@ from .rows import (
     FIXED,
     FREE,
     GRAVITY,
-    IV,
     KIND,
-    PARENT,
     PRISMATIC,
     RATIO,
     REVOLUTE,
@@ -34,6 +32,8 @@ from .rows import (
     G,
     P,
     W,
+    first_v,
+    parent,
     row3,
     row6,
     row9,
@@ -151,7 +151,7 @@ def carry(topology, parameters, L, w, i, forces, c, z, y):
     dense = L.shape[0] > 0
     while i > 0:
         kind = topology[i, KIND]
-        iv = topology[i, IV]
+        iv = first_v(topology, i)
         if kind == FREE:
             cross_free(cross_free, forces, row6(w, i, G), row9(w, i, G + 6), row6(w, i, G + 15), iv, c, z, y)
             if not dense:
@@ -161,7 +161,7 @@ def carry(topology, parameters, L, w, i, forces, c, z, y):
         di = 0.0 if dense else w[i, DI]
         ratio = parameters[i, RATIO]
         forces = cross_joint(cross_joint, forces, row9(w, i, E), row3(w, i, P), ul, ua, di, kind, ratio, iv, c, z, y)
-        i = topology[i, PARENT]
+        i = parent(topology, i)
 
 
 @routine
@@ -199,13 +199,13 @@ def joint_path(topology, parameters, L, w, i, c, z, y):
     for k in range(z.shape[0]):
         z[k, c] = 0.0
         y[k, c] = 0.0
-    iv = topology[i, IV]
+    iv = first_v(topology, i)
     z[iv, c] = 1.0
     if L.shape[0] == 0:
         y[iv, c] = w[i, DI]
         ul = row3(w, i, UL)
         force = propagate(row9(w, i, E), row3(w, i, P), ul, row3(w, i, UA), w[i, DI], 1.0, ZERO3, ZERO3)
-        carry(topology, parameters, L, w, topology[i, PARENT], (force,), c, z, y)
+        carry(topology, parameters, L, w, parent(topology, i), (force,), c, z, y)
 
 
 @inline
@@ -213,9 +213,9 @@ def meet(topology, i, j):
     """The last row that the ways from rows i and j to the root have in common."""
     while i != j:
         if i > j:
-            i = topology[i, PARENT]
+            i = parent(topology, i)
         else:
-            j = topology[j, PARENT]
+            j = parent(topology, j)
     return i
 
 
@@ -257,12 +257,12 @@ def block_product(topology, i, a, b, z, y):
             S = add9(S, term(z, y, k, a, b))
     while i > 0:
         kind = topology[i, KIND]
-        iv = topology[i, IV]
+        iv = first_v(topology, i)
         if kind == FREE:
             S = add9(S, free_block(z, y, iv, a, b))
         elif kind != FIXED:
             S = add9(S, term(z, y, iv, a, b))
-        i = topology[i, PARENT]
+        i = parent(topology, i)
     return S
 
 
@@ -275,10 +275,10 @@ def product(topology, i, a, b, z, y):
             s += z[k, a] * y[k, b]
     while i > 0:
         kind = topology[i, KIND]
-        iv = topology[i, IV]
+        iv = first_v(topology, i)
         for k in range(iv, iv + (6 if kind == FREE else (0 if kind == FIXED else 1))):
             s += z[k, a] * y[k, b]
-        i = topology[i, PARENT]
+        i = parent(topology, i)
     return s
 
 
@@ -336,9 +336,9 @@ def respond(topology, L, w, X, motion):
     for k in range(6 * X.shape[0]):
         motion[0, k] = 0.0
     for i in range(1, topology.shape[0]):
-        j = topology[i, PARENT]
+        j = parent(topology, i)
         kind = topology[i, KIND]
-        iv = topology[i, IV]
+        iv = first_v(topology, i)
         placed = row9(w, i, E)
         p = row3(w, i, P)
         ul = row3(w, i, UL)

@@ -22,6 +22,7 @@ from .contact import (
     solve_contacts,
 )
 from .jit import inline, lean, routine
+from .lanes import natural
 from .link import body_blocks
 from .manifold import integrate
 from .propagators import (
@@ -61,6 +62,24 @@ FINE, NOT_FINITE, ENERGY_JUMP = range(3)
 
 
 @inline
+def row_of(ground, c):
+    """Row that contact point c is fixed in."""
+    return natural(ground.row[c])
+
+
+@inline
+def q_of(joints, j):
+    """Index in q of joint j."""
+    return natural(joints.number[j, at.JOINT_Q])
+
+
+@inline
+def v_of(joints, j):
+    """Index in qd of joint j."""
+    return natural(joints.number[j, at.JOINT_V])
+
+
+@inline
 def surface_law(surfaces, i, law):
     """Stiffness, damping and friction: the surface's own where it has them, else the point's."""
     if i < 0:
@@ -76,7 +95,7 @@ def touch(robot, ground):
     """How deep every contact point is at the poses in the workspace, and the law of those that touch."""
     points = ground.points
     for c in range(ground.row.shape[0]):
-        x = point_position(robot.w, ground.row[c], row3(points, c, at.PLACE))
+        x = point_position(robot.w, row_of(ground, c), row3(points, c, at.PLACE))
         pen, _, surface = nearest_surface(ground.surfaces, ground.heights, x)
         points[c, at.PEN] = pen - points[c, at.RADIUS]
         points[c, at.DEPTH] = max(0.0, points[c, at.RADIUS] - pen)
@@ -87,7 +106,7 @@ def touch(robot, ground):
 @inline
 def touching(robot, ground, c):
     """Surface axes, touching point in row axes and surface of contact point c."""
-    i = ground.row[c]
+    i = row_of(ground, c)
     r = row3(ground.points, c, at.PLACE)
     _, frame, surface = nearest_surface(ground.surfaces, ground.heights, point_position(robot.w, i, r))
     normal = (frame[2], frame[5], frame[8])
@@ -102,7 +121,7 @@ def look_closer(robot, ground, c):
     set9(points, c, at.FRAME, frame)
     set3(points, c, at.ARM, arm)
     set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
-    set3(points, c, at.START, tmul(frame, point_velocity(robot.w, ground.row[c], arm, rows.W)))
+    set3(points, c, at.START, tmul(frame, point_velocity(robot.w, row_of(ground, c), arm, rows.W)))
 
 
 @lean
@@ -111,14 +130,14 @@ def locate(robot, ground, position, velocity):
     robot, ground = at.Robot(*robot), at.Ground(*ground)
     for c in range(ground.row.shape[0]):
         _, arm, _ = touching(robot, ground, c)
-        set3(position, c, 0, point_position(robot.w, ground.row[c], arm))
-        set3(velocity, c, 0, point_velocity(robot.w, ground.row[c], arm, rows.W))
+        set3(position, c, 0, point_position(robot.w, row_of(ground, c), arm))
+        set3(velocity, c, 0, point_velocity(robot.w, row_of(ground, c), arm, rows.W))
 
 
 @inline
 def surface_velocity(robot, ground, c):
     """Velocity of contact point c in surface axes, of the second twists in the workspace."""
-    velocity = point_velocity(robot.w, ground.row[c], row3(ground.points, c, at.ARM), rows.NEXT)
+    velocity = point_velocity(robot.w, row_of(ground, c), row3(ground.points, c, at.ARM), rows.NEXT)
     return tmul(row9(ground.points, c, at.FRAME), velocity)
 
 
@@ -137,7 +156,7 @@ def size1(x):
 @inline
 def fastest(robot, ground, c):
     """Bound of the speed of contact point c, of the second twists in the workspace."""
-    i = ground.row[c]
+    i = row_of(ground, c)
     return size1(row3(robot.w, i, rows.NEXT + 3)) + size1(row3(robot.w, i, rows.NEXT)) * ground.points[c, at.SIZE]
 
 
@@ -181,8 +200,8 @@ def drive(joints, state, settings, command):
     for j in range(data.shape[0]):
         if joints.number[j, at.JOINT_ROW] < 0:
             continue
-        k = joints.number[j, at.JOINT_V]
-        x = state.q[joints.number[j, at.JOINT_Q]]
+        k = v_of(joints, j)
+        x = state.q[q_of(joints, j)]
         v = state.qd[k]
         wanted = command[2, j] * (command[0, j] - x) + command[3, j] * (command[1, j] - v) + command[4, j]
         wanted = data[j, at.MOTOR] + settings.lag * (wanted - data[j, at.MOTOR])
@@ -208,7 +227,7 @@ def end_efforts(joints, state, settings, queue):
     for j in range(data.shape[0]):
         if joints.number[j, at.JOINT_ROW] < 0 or data[j, at.SATURATED] != 0.0:
             continue
-        k = joints.number[j, at.JOINT_V]
+        k = v_of(joints, j)
         data[j, at.APPLIED] -= settings.lag * command[3, j] * (joints.dofs[at.AHEAD, k] - state.qd[k])
         low, high = effort_range(data[j, at.EFFORT], data[j, at.NO_LOAD], state.qd[k])
         if data[j, at.APPLIED] > high:
@@ -317,7 +336,7 @@ def explicit_contacts(robot, ground, settings):
             points[c, at.DEFLECTION + 1] += settings.timestep * rate[1]
         set3(points, c, at.FORCE, f)
         if f[2] > 0.0:
-            attack(robot, ground.row[c], row3(points, c, at.ARM), ZERO3, mul(row9(points, c, at.FRAME), f))
+            attack(robot, row_of(ground, c), row3(points, c, at.ARM), ZERO3, mul(row9(points, c, at.FRAME), f))
             carried = True
     return carried
 
@@ -371,7 +390,7 @@ def contact_rows(levels, robot, ground, q, settings, count, problem):
     points = ground.points
     for a in range(count):
         c = problem.picked[at.ACTIVE, a]
-        problem.carrier[a] = ground.row[c]
+        problem.carrier[a] = row_of(ground, c)
         set3(problem.seat, a, 0, row3(points, c, at.ARM))
         set9(problem.seat, a, 3, row9(points, c, at.FRAME))
         for k in range(3):
@@ -402,7 +421,7 @@ def stop_target(gap, h):
 def add_row(levels, robot, joints, unit, j, stop, low, high, target, n, count, problem):
     """Append the scalar row of joint j's friction or stop: effort within [low, high], wanting the rate `target`."""
     s = n - 3 * count
-    row, dof = joints.number[j, at.JOINT_ROW], joints.number[j, at.JOINT_V]
+    row, dof = joints.number[j, at.JOINT_ROW], v_of(joints, j)
     if len(levels) > 0:
         limbs.joint_path(levels, robot.limbed, robot.memory, dof, n, problem.z, problem.y)
     else:
@@ -428,8 +447,8 @@ def joint_rows(levels, robot, joints, q, settings, count, problem):
         friction = joints.data[j, at.COULOMB]
         if friction > 0.0:
             n = add_row(levels, robot, joints, unit, j, 0, -friction, friction, 0.0, n, count, problem)
-        x = q[joints.number[j, at.JOINT_Q]]
-        v = joints.dofs[at.AHEAD, joints.number[j, at.JOINT_V]]
+        x = q[q_of(joints, j)]
+        v = joints.dofs[at.AHEAD, v_of(joints, j)]
         low = x - joints.data[j, at.LOWER]
         high = joints.data[j, at.UPPER] - x
         at_low = low + h * min(v, 0.0) < MARGIN
@@ -606,7 +625,7 @@ def overshoots(levels, robot, joints, ground, settings):
     """Whether the shift in dofs[CHANGE] moves any point, touching or not, by more than MOST_SHIFT."""
     next_twists(levels, robot, joints.dofs[at.CHANGE])
     for c in range(ground.row.shape[0]):
-        u = point_velocity(robot.w, ground.row[c], row3(ground.points, c, at.PLACE), rows.NEXT)
+        u = point_velocity(robot.w, row_of(ground, c), row3(ground.points, c, at.PLACE), rows.NEXT)
         if not settings.timestep * settings.timestep * dot(u, u) <= MOST_SHIFT * MOST_SHIFT:
             return True
     return False
@@ -666,7 +685,7 @@ def account(levels, robot, joints, ground, state, settings, pushes, pushed):
         lost += h * dofs[at.DAMPING, k] * dofs[at.AHEAD, k] * 0.5 * (state.qd[k] + dofs[at.AHEAD, k])
     for j in range(data.shape[0]):
         if joints.number[j, at.JOINT_ROW] >= 0:
-            k = joints.number[j, at.JOINT_V]
+            k = v_of(joints, j)
             data[j, at.MOTOR] = data[j, at.APPLIED]
             v = 0.5 * (state.qd[k] + dofs[at.AHEAD, k])
             work += h * data[j, at.APPLIED] * v
@@ -684,7 +703,7 @@ def account(levels, robot, joints, ground, state, settings, pushes, pushed):
             set3(points, c, at.FORCE_WORLD, f_world)
             end = surface_velocity(robot, ground, c) if pushed else row3(points, c, at.END)
             ledger[at.DISSIPATED_CONTACT] -= 0.5 * h * dot(f, add(end, start))
-            x = point_position(robot.w, ground.row[c], row3(points, c, at.ARM))
+            x = point_position(robot.w, row_of(ground, c), row3(points, c, at.ARM))
             x = add(x, scale(0.5 * h, mul(frame, start)))
             note_momentum(ledger, h, x, ZERO3, f_world)
     mass = ledger[at.MASS]
@@ -792,8 +811,8 @@ def fly(levels, robot, state, h):
 def configuration_rate(topology, q, v, out):
     """dq/dt: joint rates, world velocity of a free body, rate of its quaternion."""
     for i in range(1, topology.shape[0]):
-        iq = topology[i, rows.IQ]
-        iv = topology[i, rows.IV]
+        iq = rows.first_q(topology, i)
+        iv = rows.first_v(topology, i)
         if topology[i, rows.KIND] == rows.FREE:
             x = part4(q, iq + 3)
             w = part3(v, iv)
@@ -822,7 +841,7 @@ def runge_kutta(levels, robot, joints, state, h):
             dofs[at.ADDED, k] = 0.0
         for j in range(joints.data.shape[0]):
             if joints.number[j, at.JOINT_ROW] >= 0:
-                dofs[at.TAU, joints.number[j, at.JOINT_V]] += joints.data[j, at.APPLIED]
+                dofs[at.TAU, v_of(joints, j)] += joints.data[j, at.APPLIED]
         configuration_rate(robot.topology, q, v, configurations[at.RATE_Q + stage])
         free_motion_of(
             levels, robot.limbed, robot.memory, robot.topology, robot.parameters, q, v, dofs[at.TAU],
@@ -832,7 +851,7 @@ def runge_kutta(levels, robot, joints, state, h):
     weighted_sum(state.qd, dofs[at.RATE :], h / 6.0)
     for i in range(1, robot.topology.shape[0]):
         if robot.topology[i, rows.KIND] == rows.FREE:
-            o = robot.topology[i, rows.IQ] + 3
+            o = rows.first_q(robot.topology, i) + 3
             x = part4(state.q, o)
             g = 1.0 / math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3])
             for k in range(4):

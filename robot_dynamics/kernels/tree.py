@@ -42,14 +42,11 @@ from .rows import (
     FREE,
     GRAVITY,
     INERTIA,
-    IQ,
-    IV,
     KIND,
     MASS,
     MOMENT,
     OFFSET,
     P0,
-    PARENT,
     PRISMATIC,
     R0,
     RATIO,
@@ -73,6 +70,9 @@ from .rows import (
     add6,
     add9,
     finite,
+    first_q,
+    first_v,
+    parent,
     part3,
     part3_to,
     part4,
@@ -115,7 +115,7 @@ def coordinates(topology, parameters, q, first, count, w, x):
     for k in range(count):
         i = first + k
         single = topology[i, KIND] < FREE
-        w[i, U] = parameters[i, RATIO] * q[topology[i, IQ]] + parameters[i, OFFSET] if single else 0.0
+        w[i, U] = parameters[i, RATIO] * q[first_q(topology, i)] + parameters[i, OFFSET] if single else 0.0
         to_lane(x, k, w[i, U])
 
 
@@ -139,7 +139,7 @@ def placement_of(topology, parameters, i, q, x, c, s):
     if kind == PRISMATIC:
         return prismatic_placement(R, p, x)
     if kind == FREE:
-        iq = topology[i, IQ]
+        iq = first_q(topology, i)
         return free_placement(R, p, part3(q, iq), part4(q, iq + 3))
     return R, p
 
@@ -148,7 +148,7 @@ def placement_of(topology, parameters, i, q, x, c, s):
 def motion(topology, parameters, i, placed, w_parent, ap, qd):
     """Angular velocity of row i and c_i (A3), `ap` as in `revolute_motion`."""
     kind = topology[i, KIND]
-    iv = topology[i, IV]
+    iv = first_v(topology, i)
     if kind == FREE:
         return free_motion(placed, w_parent, ap, part3(qd, iv), part3(qd, iv + 3))
     if kind == FIXED:
@@ -216,8 +216,8 @@ def dimensions(topology):
     nq = nv = 0
     for i in range(1, topology.shape[0]):
         kind = topology[i, KIND]
-        nq = max(nq, topology[i, IQ] + (7 if kind == FREE else (0 if kind == FIXED else 1)))
-        nv = max(nv, topology[i, IV] + (6 if kind == FREE else (0 if kind == FIXED else 1)))
+        nq = max(nq, first_q(topology, i) + (7 if kind == FREE else (0 if kind == FIXED else 1)))
+        nv = max(nv, first_v(topology, i) + (6 if kind == FREE else (0 if kind == FIXED else 1)))
     return nq, nv
 
 
@@ -241,8 +241,8 @@ def rnea_outward(topology, parameters, q, qd, qdd, g, w):
     set3(w, 0, AL, ZERO3)
     set3(w, 0, A, scale(-1.0, g))
     for i in range(1, topology.shape[0]):
-        j = topology[i, PARENT]
-        iv = topology[i, IV]
+        j = parent(topology, i)
+        iv = first_v(topology, i)
         kind = topology[i, KIND]
         placed, p = placement(topology, parameters, i, q, w)
         wj = row3(w, j, W)
@@ -273,8 +273,8 @@ def rnea_inward(topology, parameters, qd, qdd, f_ext, w, tau):
     """Inward half of RNEA (R4, R5), with armature and geared rotors; tau is overwritten."""
     tau[:] = 0.0
     for i in range(topology.shape[0] - 1, 0, -1):
-        j = topology[i, PARENT]
-        iv = topology[i, IV]
+        j = parent(topology, i)
+        iv = first_v(topology, i)
         kind = topology[i, KIND]
         f = row3(w, i, F)
         n = row3(w, i, T)
@@ -332,7 +332,7 @@ def start_composites(topology, parameters, w):
 @inline
 def join_parent(topology, i, placed, p, m, h, inertia, w):
     """Add the composite inertia of row i to its parent's (C1)."""
-    j = topology[i, PARENT]
+    j = parent(topology, i)
     if j > 0:
         h, inertia = composite_to_parent(placed, p, m, h, inertia)
         w[j, M] += m
@@ -360,7 +360,7 @@ def add_mirrored(mass_matrix, row, column, x):
 def read_off(topology, parameters, j, f, n, row, ratio, mass_matrix):
     """Add what joint j feels of the force of a column (C3) to H; two mimic joints of one dof meet on its diagonal."""
     kind = topology[j, KIND]
-    column = topology[j, IV]
+    column = first_v(topology, j)
     if kind == FREE:
         for k, x in enumerate((n[0], n[1], n[2], f[0], f[1], f[2])):
             add_mirrored(mass_matrix, row, column + k, ratio * x)
@@ -374,7 +374,7 @@ def walk(topology, parameters, w, j, f, n, row, ratio, mass_matrix):
     """Carry a force that arrives at row j to the root, and read off what each joint feels of it (C2, C3)."""
     while j > 0:
         read_off(topology, parameters, j, f, n, row, ratio, mass_matrix)
-        k = topology[j, PARENT]
+        k = parent(topology, j)
         if k > 0:
             f, n = force_to_parent(row9(w, j, E), row3(w, j, P), f, n)
         j = k
@@ -383,14 +383,14 @@ def walk(topology, parameters, w, j, f, n, row, ratio, mass_matrix):
 @routine
 def free_block(topology, parameters, i, w, mass_matrix):
     """Rows of H of a free joint: its own 6x6 block and what its ancestors feel."""
-    iv = topology[i, IV]
+    iv = first_v(topology, i)
     for k, x in enumerate(body_matrix(w[i, M], row3(w, i, H), row6(w, i, N))):
         for c in range(6):
             mass_matrix[iv + k, iv + c] = x[c]
         f = (x[3], x[4], x[5])
         n = (x[0], x[1], x[2])
         f, n = force_to_parent(row9(w, i, E), row3(w, i, P), f, n)
-        walk(topology, parameters, w, topology[i, PARENT], f, n, iv + k, 1.0, mass_matrix)
+        walk(topology, parameters, w, parent(topology, i), f, n, iv + k, 1.0, mass_matrix)
 
 
 @inline
@@ -417,13 +417,13 @@ def crba(topology, parameters, w, mass_matrix):
         if kind == FREE:
             free_block(topology, parameters, i, w, mass_matrix)
         elif kind != FIXED:
-            iv = topology[i, IV]
+            iv = first_v(topology, i)
             ratio = parameters[i, RATIO]
             f, n = own_force(kind, m, h, inertia)
             mass_matrix[iv, iv] += ratio * ratio * (along(kind, f, n) + parameters[i, ARMATURE])
             f, n = force_to_parent(placed, p, f, n)
             n = add(n, row3(parameters, i, ROTOR))
-            walk(topology, parameters, w, topology[i, PARENT], f, n, iv, ratio, mass_matrix)
+            walk(topology, parameters, w, parent(topology, i), f, n, iv, ratio, mass_matrix)
 
 
 @brief
@@ -452,7 +452,7 @@ def aba_outward(topology, parameters, q, qd, f_ext, w):
     turn(topology, parameters, q, w)
     set3(w, 0, W, ZERO3)
     for i in range(1, topology.shape[0]):
-        j = topology[i, PARENT]
+        j = parent(topology, i)
         placed, p = placement(topology, parameters, i, q, w)
         wj = row3(w, j, W)
         wi, cl, ca = motion(topology, parameters, i, placed, wj, cross(wj, cross(wj, p)), qd)
@@ -485,7 +485,7 @@ def column(kind, M_, H_, N_):
 @inline
 def free_inward(topology, i, tau, w):
     """Row of a free joint in pass 2: all its motion is free, so I^a = 0 and its parent feels p^a = tau alone."""
-    iv = topology[i, IV]
+    iv = first_v(topology, i)
     M_, H_, N_ = inverse_blocks(row6(w, i, M), row9(w, i, H), row6(w, i, N))
     set6(w, i, G, M_)
     set9(w, i, G + 6, H_)
@@ -494,7 +494,7 @@ def free_inward(topology, i, tau, w):
     f = part3(tau, iv + 3)
     set3(w, i, UL, sub(f, row3(w, i, F)))
     set3(w, i, UA, sub(n, row3(w, i, T)))
-    j = topology[i, PARENT]
+    j = parent(topology, i)
     f, n = force_to_parent(row9(w, i, E), row3(w, i, P), f, n)
     add3(w, j, F, f)
     add3(w, j, T, n)
@@ -525,13 +525,13 @@ def bare(topology, parameters, i, added):
     if topology[i, KIND] != REVOLUTE:
         return False
     rotor = row3(parameters, i, ROTOR)
-    return parameters[i, ARMATURE] + added[topology[i, IV]] == 0.0 and dot(rotor, rotor) == 0.0
+    return parameters[i, ARMATURE] + added[first_v(topology, i)] == 0.0 and dot(rotor, rotor) == 0.0
 
 
 @inline
 def bare_inward(topology, i, tau, w):
     """Row of a `bare` joint in pass 2."""
-    j = topology[i, PARENT]
+    j = parent(topology, i)
     placed = row9(w, i, E)
     p = row3(w, i, P)
     M_ = row6(w, i, M)
@@ -540,7 +540,7 @@ def bare_inward(topology, i, tau, w):
     f = row3(w, i, F)
     n = row3(w, i, T)
     ul, ua, d = revolute_column(M_, H_, N_)
-    u = tau[topology[i, IV]] - n[2]
+    u = tau[first_v(topology, i)] - n[2]
     di = 1.0 / d if d != 0.0 else 0.0
     keep_joint(w, i, ul, ua, di, u)
     if j > 0:
@@ -556,8 +556,8 @@ def bare_inward(topology, i, tau, w):
 @inline
 def inward(topology, parameters, i, qd, tau, added, w):
     """Row of any joint but a free one in pass 2; its rotor turns with the parent too."""
-    j = topology[i, PARENT]
-    iv = topology[i, IV]
+    j = parent(topology, i)
+    iv = first_v(topology, i)
     kind = topology[i, KIND]
     placed = row9(w, i, E)
     p = row3(w, i, P)
@@ -605,9 +605,9 @@ def aba_accelerations(topology, g, w, qdd):
     set3(w, 0, A, scale(-1.0, g))
     set3(w, 0, AL, ZERO3)
     for i in range(1, topology.shape[0]):
-        j = topology[i, PARENT]
+        j = parent(topology, i)
         kind = topology[i, KIND]
-        iv = topology[i, IV]
+        iv = first_v(topology, i)
         a, al = accelerate(row9(w, i, E), row3(w, i, P), row3(w, j, A), row3(w, j, AL), row3(w, i, CL), row3(w, i, CA))
         if kind == FREE:
             a_free, al_free = apply_blocks(

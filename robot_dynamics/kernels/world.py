@@ -15,17 +15,17 @@ from .rows import (
     FREE,
     GRAVITY,
     INERTIA,
-    IV,
     KIND,
     MASS,
     MOMENT,
-    PARENT,
     RATIO,
     REVOLUTE,
     ROTOR,
     RW,
     WORKSPACE,
     XW,
+    first_v,
+    parent,
     part3,
     row3,
     row6,
@@ -118,7 +118,7 @@ def axis(topology, parameters, w, i, k):
 @inline
 def along_joint(topology, parameters, w, i, qd):
     """s_i qd_i."""
-    iv = topology[i, IV]
+    iv = first_v(topology, i)
     m = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     for k in range(dofs(topology[i, KIND])):
         m = add6d(m, scale6d(qd[iv + k], axis(topology, parameters, w, i, k)))
@@ -138,7 +138,7 @@ def inverse_dynamics_world(topology, parameters, q, qd, qdd, f_ext, tau, wrench)
     g = row3(parameters, 0, GRAVITY)
     write6d(a, 0, ((0.0, 0.0, 0.0), scale(-1.0, g)))
     for i in range(1, rows):
-        j = topology[i, PARENT]
+        j = parent(topology, i)
         sqd = along_joint(topology, parameters, w, i, qd)
         vi = add6d(read6d(v, j), sqd)
         ai = add6d(add6d(read6d(a, j), motion_cross(vi, sqd)), along_joint(topology, parameters, w, i, qdd))
@@ -148,7 +148,7 @@ def inverse_dynamics_world(topology, parameters, q, qd, qdd, f_ext, tau, wrench)
         write6d(f, i, add6d(momentum(m, h, inertia, ai), force_cross(vi, momentum(m, h, inertia, vi))))
     tau[:] = 0.0
     for i in range(rows - 1, 0, -1):
-        j = topology[i, PARENT]
+        j = parent(topology, i)
         fi = read6d(f, i)
         b = topology[i, BODY]
         if f_ext.shape[0] > 0 and b >= 0:
@@ -157,7 +157,7 @@ def inverse_dynamics_world(topology, parameters, q, qd, qdd, f_ext, tau, wrench)
             fx = mul(R, fx)
             fi = add6d(fi, scale6d(-1.0, (add(mul(R, nx), cross(row3(w, i, XW), fx)), fx)))
         for k in range(dofs(topology[i, KIND])):
-            tau[topology[i, IV] + k] += dot6d(axis(topology, parameters, w, i, k), fi)
+            tau[first_v(topology, i) + k] += dot6d(axis(topology, parameters, w, i, k), fi)
         write6d(f, j, add6d(read6d(f, j), fi))
         if b >= 0:
             write6d(wrench, b, fi)
@@ -170,8 +170,8 @@ def inverse_dynamics_world(topology, parameters, q, qd, qdd, f_ext, tau, wrench)
 @routine
 def spin_rotor(topology, parameters, w, i, qd, qdd, v, a, f, tau):
     """Geared rotor of joint i (momentum k per joint rate, on the parent) and plain armature."""
-    j = topology[i, PARENT]
-    iv = topology[i, IV]
+    j = parent(topology, i)
+    iv = first_v(topology, i)
     ratio = parameters[i, RATIO]
     k = mul(row9(w, j, RW), row3(parameters, i, ROTOR))
     tau[iv] += ratio * (parameters[i, ARMATURE] * ratio * qdd[iv] + dot(k, part3(a[j], 0)))
@@ -242,13 +242,13 @@ def coriolis_matrix(topology, parameters, q, qd, C):
     B_c = np.zeros((rows, 6, 6))
     C[:, :] = 0.0
     for i in range(1, rows):
-        j = topology[i, PARENT]
+        j = parent(topology, i)
         write6d(v, i, add6d(read6d(v, j), along_joint(topology, parameters, w, i, qd)))
         m, h, inertia = world_inertia(parameters, w, i)
         body_coriolis(m, h, inertia, read6d(v, i), I_c[i], B_c[i])
         rotor_coriolis(topology, parameters, w, v, i, qd, B_c[j], C)
     for i in range(rows - 1, 0, -1):
-        j = topology[i, PARENT]
+        j = parent(topology, i)
         for a in range(dofs(topology[i, KIND])):
             coriolis_column(topology, parameters, w, v, i, a, I_c[i], B_c[i], C)
         accumulate(I_c[i], I_c[j])
@@ -262,16 +262,16 @@ def coriolis_column(topology, parameters, w, v, i, a, I_c, B_c, C):
     F1 = add6d(times(I_c, motion_cross(read6d(v, i), s)), times(B_c, s))
     F2 = times(I_c, s)
     F3 = times(B_c.T, s)
-    own = topology[i, IV] + a
+    own = first_v(topology, i) + a
     j = i
     while j > 0:
         for b in range(dofs(topology[j, KIND])):
             sb = axis(topology, parameters, w, j, b)
-            other = topology[j, IV] + b
+            other = first_v(topology, j) + b
             C[other, own] += dot6d(sb, F1)
             if j != i:
                 C[own, other] += dot6d(motion_cross(read6d(v, j), sb), F2) + dot6d(sb, F3)
-        j = topology[j, PARENT]
+        j = parent(topology, j)
 
 
 @routine
@@ -279,8 +279,8 @@ def rotor_coriolis(topology, parameters, w, v, i, qd, B_parent, C):
     """Rotor of joint i: row k . dJ/dt of its parent's angular Jacobian, and the parent's gyroscopic block -qd [k]."""
     if dofs(topology[i, KIND]) != 1:
         return
-    j = topology[i, PARENT]
-    iv = topology[i, IV]
+    j = parent(topology, i)
+    iv = first_v(topology, i)
     k = mul(row9(w, j, RW), scale(parameters[i, RATIO], row3(parameters, i, ROTOR)))
     gyro = scale(-qd[iv], k)
     B_parent[0, 1] -= gyro[2]
@@ -294,5 +294,5 @@ def rotor_coriolis(topology, parameters, w, v, i, qd, B_parent, C):
         for b in range(dofs(topology[j, KIND])):
             s = axis(topology, parameters, w, j, b)
             ds = motion_cross(read6d(v, j), s)
-            C[iv, topology[j, IV] + b] += dot(dk, s[0]) + dot(k, ds[0])
-        j = topology[j, PARENT]
+            C[iv, first_v(topology, j) + b] += dot(dk, s[0]) + dot(k, ds[0])
+        j = parent(topology, j)
