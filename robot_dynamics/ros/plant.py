@@ -3,13 +3,14 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import InertiaStamped, PoseStamped, PoseWithCovarianceStamped, WrenchStamped
 from nav_msgs.msg import Odometry
+from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
@@ -28,7 +29,7 @@ from ..control.payload import Payloads
 from ..control.simulation import Simulation, chosen_points, gains, home_pose
 from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
-from ..plant import Plant, PlantParams, SensorNoise
+from ..plant import Measurement, Plant, PlantParams, SensorNoise
 from . import convert, simulation_services, wire
 from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, STREAM, WARN, Component, InvalidHandle, RCLError, sender
 from .markers import Scene
@@ -134,9 +135,9 @@ class PlantNode(Component):
         self.contact_wrenches = {
             link: self.publisher(WrenchStamped, f"contacts/{link}/wrench", SENSOR) for link in self.wrenches
         }
-        self.send_clock, self.send_odometry, self.send_joints, self.send_imu, self.send_contacts = map(
-            sender, (self.clocks, self.odometries, self.joint_states, self.imus, self.contact_sets)
-        )
+        self.touching = frozenset({self.contact_sets, *self.contact_wrenches.values()})
+        self.send_clock = sender(self.clocks)
+        self.stream = [(publisher, sender(publisher), message) for publisher, message in self.written()]
         self.commands = [
             self.command(Float64MultiArray, "effort_controller/commands", self.on_effort),
             self.command(JointState, "joint_commands", self.on_target),
@@ -154,6 +155,16 @@ class PlantNode(Component):
         self.simulation_services = simulation_services.SimulationServices(self) if simulation_services.srv else None
         self.thread = threading.Thread(target=self.live, name="plant", daemon=True)
         self.thread.start()
+
+    def written(self) -> Iterator[tuple[Publisher, wire.Writer]]:
+        """Yield what is published in every tick, in this order."""
+        if self.model.floating_base:
+            yield self.odometries, self.odometry
+        yield self.contact_sets, self.contact_message
+        for link, publisher in self.contact_wrenches.items():
+            yield publisher, self.wrenches[link]
+        yield self.joint_states, self.joint_message
+        yield self.imus, self.imu_message
 
     def stop(self) -> None:
         """End the thread; one that hangs inside DDS is left behind."""
@@ -267,39 +278,37 @@ class PlantNode(Component):
         self.reading = self.plant.measure() if self.noisy else None
 
     def publish(self) -> None:
-        """Publish the state to whoever listens; base and contacts before the joint states that controllers answer."""
-        plant, now = self.plant, round(1e9 * self.simulation.time)
-        if self.pace.ticks % self.clock_every == 0:
-            self.send_clock(self.clock_message.stamped(now))
+        """Publish the state to whoever listens; base and contacts before the joint states that controllers answer.
+
+        All is written first: a send right after another finds its code in the cache and the receiver awake.
+        """
+        now, listened = round(1e9 * self.simulation.time), self.listened
         self.read_sensors()
         if self.reading is not None:
-            joints, imu = self.joint_message, self.imu_mount.measure(plant.q, plant.qd, plant.qdd, self.reading)
-            joints.position[:], joints.velocity[:] = self.reading.position, self.reading.velocity
-            self.imu_message.write(*imu)
-        if self.odometries in self.listened and self.model.floating_base:
-            self.send_odometry(self.odometry.stamped(now))
-        self.publish_contacts(now)
-        if self.joint_states in self.listened:
-            self.send_joints(self.joint_message.stamped(now))
-        if self.imus in self.listened:
-            self.send_imu(self.imu_message.stamped(now))
+            self.add_noise(self.reading)
+        if not listened.isdisjoint(self.touching):
+            self.write_contacts(listened)
+        if self.pace.ticks % self.clock_every == 0:
+            self.send_clock(self.clock_message.stamped(now))
+        for publisher, send, message in self.stream:
+            if publisher in listened:
+                send(message.stamped(now))
         if self.pace.ticks % self.slow_every == 0:
-            self.publish_slowly(now, plant.q)
+            self.publish_slowly(now, self.plant.q)
 
-    def publish_contacts(self, now: int) -> None:
-        """Publish every point in one message, and the sum of each link's forces to who listens to that link."""
-        whole, wanted = self.contact_sets in self.listened, self.listened.intersection(self.contact_wrenches.values())
-        if not (wanted or whole):
-            return
-        position, velocity, force = self.plant.touch()
-        if whole:
-            m = self.contact_message
-            m.position[:], m.velocity[:], m.force[:] = position, velocity, force
-            self.send_contacts(m.stamped(now))
-        for link, publisher in self.contact_wrenches.items() if wanted else ():
-            if publisher in wanted:
-                self.wrenches[link].force[:] = force[self.rows[link]].sum(axis=0)
-                publisher.publish(self.wrenches[link].stamped(now))
+    def add_noise(self, reading: Measurement) -> None:
+        """Let joint states and the IMU say what noisy sensors read."""
+        plant, joints = self.plant, self.joint_message
+        joints.position[:], joints.velocity[:] = reading.position, reading.velocity
+        self.imu_message.write(*self.imu_mount.measure(plant.q, plant.qd, plant.qdd, reading))
+
+    def write_contacts(self, listened: frozenset[Publisher]) -> None:
+        """Write every point into one message, and the sum of each link's forces for who listens to that link."""
+        m = self.contact_message
+        m.position[:], m.velocity[:], m.force[:] = self.plant.touch()
+        for link, publisher in self.contact_wrenches.items():
+            if publisher in listened:
+                self.wrenches[link].force[:] = m.force[self.rows[link]].sum(axis=0)
 
     def publish_slowly(self, now: int, q: convert.Array) -> None:
         """Publish energies, markers, and the base's transform at `marker_rate`."""
