@@ -448,14 +448,14 @@ class PlantNode(Component):
         message = s.problem or ("paused" if s.paused else a.state)
         if message == "following" and a.efforts.receipt is not None and a.efforts.stale(s.time):
             level, message = WARN, "following joint_commands, effort_controller/commands silent"
-        ages = np.quantile(self.ages, [0.5, 0.99]) if self.ages else (np.inf, np.inf)
+        ages = sorted(self.ages) or [np.inf]  # np.quantile keeps the interpreter from the tick for 0.4 ms
         if (clocks := self.sources("/clock")) > 1:
             level, message = max(level, WARN), f"{clocks} publishers on /clock: {message}"
         energy = self.plant.energy
         values = {
             "time [s]": s.time,
-            "command age p50 [s]": float(ages[0]),
-            "command age p99 [s]": float(ages[1]),
+            "command age p50 [s]": ages[len(ages) // 2],
+            "command age p99 [s]": ages[99 * len(ages) // 100],
             "commands": a.targets.accepted + a.efforts.accepted,
             "joint_commands age [s]": a.targets.age(s.time),
             "effort_controller/commands age [s]": a.efforts.age(s.time),
