@@ -380,7 +380,8 @@ def room(levels, topology, nv, count, dense):
     rows, remembered = (len(topology), 0) if len(levels) == 0 else (0, limbs.MEMORY)
     side = nv if dense else 0
     wide = whole(3 * count)
-    memory, vectors, paths = np.empty(remembered), np.zeros((2, nv)), np.empty((2, nv, wide))
+    # zeros: lanes behind the last path are multiplied too, and what memory held there may be slow to multiply
+    memory, vectors, paths = np.empty(remembered), np.zeros((2, nv)), np.zeros((2, nv, wide))
     seat, w, motion = np.empty((count, 12)), np.empty((rows, WORKSPACE)), np.empty((rows, 18 * count))
     return memory, vectors, paths, seat, w, motion, np.empty((side, side)), np.empty((3 * count, wide))
 
