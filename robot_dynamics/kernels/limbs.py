@@ -698,7 +698,7 @@ def contact_paths(levels, robot, memory, q, rows_count, count, carrier, seat, z,
         M, H, N = base_inverse(memory)
     for k in range(iv, y.shape[0]):
         for begin in range(0, 3 * count, LANES):
-            combine(y, k * y.shape[1] + begin, (), y, 0, 0, (), y, 0, 0)
+            combine(y, k * y.shape[1] + begin, (), y, 0, 0, (), y, 0, 0)  # no terms: zeros
     turn = 0
     done = 0
     while done < count:

@@ -5,7 +5,7 @@ import math
 from . import plant_memory as at
 from .jit import brief, inline
 from .measured import ANGULAR, LINEAR, PLACE
-from .rows import part3, part4, part6, part9
+from .rows import part3, part3_to, part4, part6, part9
 from .scalar import ZERO3, add, cross, quaternion_matrix, sub, tmul
 
 TURN, LEVER, ATTITUDE, GRAVITY, MOUNT = 0, 9, 12, 16, 19
@@ -40,12 +40,6 @@ def inertial(mount, base, qd, qdd):
     return hamilton(base, part4(mount, ATTITUDE)), w, sub(add(rate, cross(w, v)), weight), lever
 
 
-@inline
-def write3(out, at, x):
-    """Write three numbers from index `at` on."""
-    out[at], out[at + 1], out[at + 2] = x
-
-
 @brief
 def read_sensors(number, data, q, qd, qdd, mount, position, velocity, effort, odometry, imu):
     """Write what joints (n,), an Odometry and an Imu (numbers as they stand in the messages) read without noise.
@@ -61,12 +55,12 @@ def read_sensors(number, data, q, qd, qdd, mount, position, velocity, effort, od
         force = add(root, lever)
         for i in range(7):
             odometry[PLACE + i] = q[i]
-        write3(odometry, LINEAR, part3(qd, 3))
-        write3(odometry, ANGULAR, w)
+        part3_to(odometry, LINEAR, part3(qd, 3))
+        part3_to(odometry, ANGULAR, w)
     for i in range(4):
         imu[MOTION_ATTITUDE + i] = attitude[i]
-    write3(imu, MOTION_OMEGA, tmul(part9(mount, TURN), w))
-    write3(imu, MOTION_FORCE, tmul(part9(mount, TURN), force))
+    part3_to(imu, MOTION_OMEGA, tmul(part9(mount, TURN), w))
+    part3_to(imu, MOTION_FORCE, tmul(part9(mount, TURN), force))
 
 
 @brief
