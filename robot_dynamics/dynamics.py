@@ -20,7 +20,7 @@ from .errors import SingularModelError
 from .kernels import batch, bodies, dense, limbs, tree, world
 from .kernels.lanes import LANES
 from .kernels.rows import WORKSPACE
-from .model import Limbs, Model
+from .model import Model
 
 Kernels = tuple[Callable[..., bool], Callable[..., bool]]
 
@@ -140,13 +140,7 @@ def _states(model: Model, Q: ArrayLike, QD: ArrayLike, name: str, X: ArrayLike) 
 def inverse_dynamics_batch(model: Model, Q: ArrayLike, QD: ArrayLike, QDD: ArrayLike) -> Array:
     """Return tau (N, nv) of N states at once, on all cores, rows as in `inverse_dynamics`."""
     Q, QD, QDD = _states(model, Q, QD, "QDD", QDD)
-    tau = np.empty(QD.shape)
-    if (limbed := model.limbs) is not None:
-        run = partial(batch.limbed_inverse_dynamics, limbed.levels, limbed.robot)
-    else:
-        run = partial(batch.inverse_dynamics, model.topology, model.parameters)
-    in_slices(lambda part: run(Q[part], QD[part], QDD[part], tau[part]), len(Q))
-    return tau
+    return _in_lanes(model, batch.inverse_dynamics, Q, QD, QDD)
 
 
 def forward_dynamics_batch(model: Model, Q: ArrayLike, QD: ArrayLike, TAU: ArrayLike) -> Array:
@@ -155,25 +149,35 @@ def forward_dynamics_batch(model: Model, Q: ArrayLike, QD: ArrayLike, TAU: Array
     check_regular(model)
     if model.has_mimic:
         return np.array([forward_dynamics(model, *state) for state in zip(Q, QD, TAU, strict=True)]).reshape(QD.shape)
-    QDD = np.empty(QD.shape)
-    if (limbed := model.limbs) is not None:
-        run = partial(_in_lanes, model, limbed)
-    else:
-        run = partial(batch.forward_dynamics, model.topology, model.parameters)
-    in_slices(lambda part: run(Q[part], QD[part], TAU[part], QDD[part]), len(Q))
-    return QDD
+    if (limbed := model.limbs) is None:
+        return _in_lanes(model, batch.forward_dynamics, Q, QD, TAU)
+    by_limb = partial(batch.limbed_forward_dynamics, limbed.levels, model.parameters, model.nq, model.nv)
+    return _by_tiles(by_limb, Q, QD, TAU)
 
 
-def _in_lanes(model: Model, limbed: Limbs, Q: Array, QD: Array, TAU: Array, QDD: Array) -> None:
-    """Fill QDD by the kernel that takes LANES states at a time; fewer are repeated."""
-    count = len(Q)
-    if 0 < count < LANES:
-        Q, QD, TAU = (np.resize(x, (LANES, x.shape[1])) for x in (Q, QD, TAU))
-    out = QDD if count == len(Q) else np.empty(QD.shape)
-    flat = (x.reshape(-1) for x in (Q, QD, TAU, out))
-    batch.limbed_forward_dynamics(limbed.levels, model.parameters, model.nq, model.nv, *flat)
-    if out is not QDD:
-        QDD[:] = out[:count]
+def _in_lanes(model: Model, kernel: Callable[..., None], Q: Array, QD: Array, X: Array) -> Array:
+    """What a kernel of `batch` makes of states (N, nq), (N, nv), (N, nv) of any robot; each thread has its own tile."""
+
+    def run(*states: Array) -> None:
+        kernel(model.topology, model.parameters, *states, batch.tile(model.nq, model.nv, len(model.topology)))
+
+    return _by_tiles(run, Q, QD, X)
+
+
+def _by_tiles(kernel: Callable[..., None], Q: Array, QD: Array, X: Array) -> Array:
+    """What a kernel that takes LANES states or more makes of N of them, on all cores; fewer are repeated."""
+    out = np.empty(QD.shape)
+
+    def run(part: slice) -> None:
+        states, count = [x[part] for x in (Q, QD, X, out)], len(Q[part])
+        if count < LANES:
+            states = [np.resize(x, (LANES, x.shape[1])) for x in states]
+        kernel(*(x.reshape(-1) for x in states))
+        out[part] = states[-1][:count]
+
+    if QD.size:
+        in_slices(run, len(Q))
+    return out
 
 
 def check_regular(model: Model) -> None:

@@ -1,15 +1,27 @@
-"""Many states of one robot in one call, by the driver that fits the robot.
+"""Many states of one robot in one call, LANES at a time, one per SIMD lane; a body's parameters serve all lanes.
 
-ABA of a robot of equal limbs takes LANES states at a time, one per SIMD lane: as in `limbs`, a whole limb is walked by
-recursion on `levels`, but a body's parameters serve all lanes. Column k of lane o stands at `k * LANES + o` of its
+Any tree goes by the sentences of `tree`, spread over lanes. ABA of a robot of equal limbs is faster: as in `limbs`, a
+whole limb is walked by recursion on `levels`. Column k of lane o stands at `k * LANES + o` of its
 array. `i`, `iq`, `iv`: row of the joint at hand, its place in q and in qd.
 """
 
-import numpy as np
-
-from . import limbs, tree
-from .jit import inline, kernel, lean
-from .lanes import LANES, lane, lane3, lane6, lane9, stack, to_lane, to_lane3, to_lane6, to_lane9, transpose, wide
+from . import tree
+from .jit import Lanes, inline, lean, spread
+from .lanes import (
+    LANES,
+    aligned,
+    lane,
+    lane3,
+    lane6,
+    lane9,
+    stack,
+    to_lane,
+    to_lane3,
+    to_lane6,
+    to_lane9,
+    transpose,
+    wide,
+)
 from .limbs import CA, CL, DEEPEST, DI, KEPT, UA, UL, E, U
 from .link import (
     accelerate,
@@ -52,36 +64,7 @@ VECTOR_SIZE = (JOINTS + 7) * LANES
 KEPT_SIZE = (JOINTS + 6) * KEPT * LANES
 
 
-# ---- any tree ------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def inverse_dynamics(topology, parameters, Q, QD, QDD, tau):
-    """RNEA of every row of Q, QD, QDD."""
-    w = np.empty((topology.shape[0], WORKSPACE))
-    none = np.empty(0)
-    for k in range(Q.shape[0]):
-        tree.rnea(topology, parameters, Q[k], QD[k], QDD[k], none, w, tau[k])
-
-
-@kernel
-def forward_dynamics(topology, parameters, Q, QD, tau, QDD):
-    """ABA of every row of Q, QD, tau. Not for models with mimic joints."""
-    w = np.empty((topology.shape[0], WORKSPACE))
-    none = np.empty(0)
-    for k in range(Q.shape[0]):
-        tree.aba(topology, parameters, Q[k], QD[k], tau[k], none, w, QDD[k])
-
-
-# ---- equal limbs ---------------------------------------------------------------------------------------------------
-
-
-@kernel
-def limbed_inverse_dynamics(levels, robot, Q, QD, QDD, tau):
-    """RNEA of every row, a SIMD lane per limb."""
-    none = np.empty(0)
-    for k in range(Q.shape[0]):
-        limbs.rnea(levels, robot, Q[k], QD[k], QDD[k], none, tau[k])
+# ---- states and lanes ----------------------------------------------------------------------------------------------
 
 
 @inline
@@ -102,6 +85,54 @@ def write(x, width, k, X):
     for j in range(width // LANES * LANES, width):
         for o in range(LANES):
             to_lane(X, (k + o) * width + j, lane(x, j * LANES + o))
+
+
+# ---- any tree ------------------------------------------------------------------------------------------------------
+
+
+def tile(nq, nv, rows):
+    """Memory for LANES states: q, qd, what is given and what is wanted of a dynamics, workspace."""
+    vectors = [aligned((n, LANES)) for n in (nq, nv, nv, nv)]
+    return *vectors, aligned((rows, WORKSPACE, LANES)), aligned((0, LANES))
+
+
+rnea_of_lanes, aba_of_lanes = spread(tree.rnea), spread(tree.aba)
+
+
+@lean
+def inverse_dynamics(topology, parameters, Q, QD, QDD, tau, room):
+    """RNEA of states in flat arrays, a SIMD lane per state; room: a `tile`.
+
+    There are LANES of them or more: the last tile begins early to be full.
+    """
+    q, qd, qdd, effort, w, none = room
+    nq, nv = q.shape[0], qd.shape[0]
+    count = QD.shape[0] // nv
+    for begin in range(0, count, LANES):
+        k = min(begin, count - LANES)
+        read(Q, nq, k, q)
+        read(QD, nv, k, qd)
+        read(QDD, nv, k, qdd)
+        rnea_of_lanes(topology, parameters, Lanes(q), Lanes(qd), Lanes(qdd), Lanes(none), Lanes(w), Lanes(effort))
+        write(effort, nv, k, tau)
+
+
+@lean
+def forward_dynamics(topology, parameters, Q, QD, tau, QDD, room):
+    """ABA of states as in `inverse_dynamics`. Not for models with mimic joints."""
+    q, qd, effort, qdd, w, none = room
+    nq, nv = q.shape[0], qd.shape[0]
+    count = QD.shape[0] // nv
+    for begin in range(0, count, LANES):
+        k = min(begin, count - LANES)
+        read(Q, nq, k, q)
+        read(QD, nv, k, qd)
+        read(tau, nv, k, effort)
+        aba_of_lanes(topology, parameters, Lanes(q), Lanes(qd), Lanes(effort), Lanes(none), Lanes(w), Lanes(qdd))
+        write(qdd, nv, k, QDD)
+
+
+# ---- equal limbs ---------------------------------------------------------------------------------------------------
 
 
 @inline
@@ -180,6 +211,18 @@ def aba_limb(walk, levels, parameters, i, iq, iv, o, q, qd, tau, w, kept):
 
 
 @inline
+def limb_inward(levels, parameters, i, iq, iv, q, qd, tau, base, sums, kept):
+    """Add what the base feels of a limb to its sums (A3-A8)."""
+    for o in range(LANES):
+        f = lane3(sums, F * LANES + o)
+        n = lane3(sums, T * LANES + o)
+        blocks = blocks_of(sums, o)
+        w = lane3(base, W * LANES + o)
+        own, fl, nl = aba_limb(aba_limb, levels, parameters, i, iq, iv, o, q, qd, tau, w, kept)
+        set_sums(sums, o, add(f, fl), add(n, nl), add_blocks(blocks, own))
+
+
+@inline
 def base_accelerate(tau, sums, base, motion, qdd):
     """Acceleration of a free base (A9, A10 with all its motion free)."""
     for o in range(LANES):
@@ -209,6 +252,15 @@ def accelerate_limb(walk, levels, parameters, i, iv, o, kept, a, al, qdd):
     walk(walk, levels[1:], parameters, i + 1, iv + 1, o, kept, a, (al[0], al[1], al[2] + x), qdd)
 
 
+@inline
+def limb_outward(levels, parameters, i, iv, kept, motion, qdd):
+    """Accelerations of a limb (A9, A10)."""
+    for o in range(LANES):
+        a = lane3(motion, A * LANES + o)
+        al = lane3(motion, AL * LANES + o)
+        accelerate_limb(accelerate_limb, levels, parameters, i, iv, o, kept, a, al, qdd)
+
+
 @lean
 def limbed_forward_dynamics(levels, parameters, nq, nv, Q, QD, tau, QDD):
     """ABA of states in flat arrays, a SIMD lane per state.
@@ -230,19 +282,9 @@ def limbed_forward_dynamics(levels, parameters, nq, nv, Q, QD, tau, QDD):
         for iv in range(first, nv, len(levels)):
             i = parameters.shape[0] - nv + iv
             iq = nq - nv + iv
-            for o in range(LANES):
-                f = lane3(sums, F * LANES + o)
-                n = lane3(sums, T * LANES + o)
-                blocks = blocks_of(sums, o)
-                w = lane3(base, W * LANES + o)
-                own, fl, nl = aba_limb(aba_limb, levels, parameters, i, iq, iv, o, q, qd, effort, w, kept)
-                set_sums(sums, o, add(f, fl), add(n, nl), add_blocks(blocks, own))
+            limb_inward(levels, parameters, i, iq, iv, q, qd, effort, base, sums, kept)
         if floating:
             base_accelerate(effort, sums, base, motion, qdd)
         for iv in range(first, nv, len(levels)):
-            i = parameters.shape[0] - nv + iv
-            for o in range(LANES):
-                a = lane3(motion, A * LANES + o)
-                al = lane3(motion, AL * LANES + o)
-                accelerate_limb(accelerate_limb, levels, parameters, i, iv, o, kept, a, al, qdd)
+            limb_outward(levels, parameters, parameters.shape[0] - nv + iv, iv, kept, motion, qdd)
         write(qdd, nv, k, QDD)

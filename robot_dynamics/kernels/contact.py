@@ -289,7 +289,7 @@ def below_target(pen, u0, restitution, recovery):
 
 @inline
 def copy(source, n, target):
-    """target[:n] = source[:n] (the slice assignment itself compiles for seconds)."""
+    """target[:n] = source[:n] (only a number fills a slice in `language`)."""
     for i in range(n):
         target[i] = source[i]
 

@@ -5,6 +5,8 @@ LLVM turns a loop over lanes into such instructions when it has no branch, no in
 written cannot overlap what is read: hence raw loads and stores, and results collected on the stack.
 """
 
+import math
+
 import numpy as np
 from llvmlite import ir
 from numba import config, types
@@ -13,9 +15,9 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
 from .jit import inline
+from .language import BUILT_IN, DOUBLE, INT, LANES, Body, constant
+from .wide import Wide
 
-LANES = 8
-"""Most lanes: 64 bytes, one cache line."""
 FUSED = ("nsz", "contract")
 """A factor of `combine` is multiplied and added at once."""
 
@@ -23,6 +25,14 @@ FUSED = ("nsz", "contract")
 def whole(n: int) -> int:
     """Answer how long a row must be that `combine` writes `n` numbers of: whole lanes."""
     return (n + LANES - 1) // LANES * LANES
+
+
+def aligned(shape, kind=np.float64):
+    """Zeros that begin with a cache line, where a vector is read and written at once."""
+    size = 8 * math.prod(shape)
+    memory = np.zeros(size + 64, np.uint8)
+    begin = -memory.ctypes.data % 64
+    return memory[begin : begin + size].view(kind).reshape(shape)
 
 
 def _stack(context, count):
@@ -72,22 +82,6 @@ def _to_lane(context, x, o, value):
     return types.void(x, types.intp, types.float64), codegen
 
 
-def _natural(context, x):
-    """x, which is not negative: numba need not look whether it counts from behind."""
-
-    def codegen(context, builder, signature, arguments):
-        assume = builder.module.declare_intrinsic("llvm.assume", (), ir.FunctionType(ir.VoidType(), [ir.IntType(1)]))
-        builder.call(assume, [builder.icmp_signed(">=", arguments[0], ir.Constant(ir.IntType(64), 0))])
-        return arguments[0]
-
-    return types.intp(types.intp), codegen
-
-
-def _itself(x):
-    """`natural` un-jitted."""
-    return x
-
-
 def _exchange(builder, a, b, s):
     """Rows a and b of a square, s rows apart, after exchanging its blocks of s x s beside the diagonal."""
     kind = ir.VectorType(ir.IntType(32), LANES)
@@ -96,85 +90,69 @@ def _exchange(builder, a, b, s):
     return [builder.shuffle_vector(a, b, ir.Constant(kind, mask)) for mask in (upper, lower)]
 
 
-def _transpose(context, x, o, across, out, p, down):
+def _transposed(body, x, o, across, out, p, down):
     """out[p + j down + i] = x[o + i across + j] for i, j < LANES, in registers."""
+    builder = body.builder
+    row = ir.VectorType(ir.DoubleType(), LANES).as_pointer()
 
-    def codegen(context, builder, signature, arguments):
-        _, o, across, _, p, down = arguments
-        row = ir.VectorType(ir.DoubleType(), LANES).as_pointer()
+    def places(data, first, stride):
+        for i in range(LANES):
+            place = builder.add(constant(first), builder.mul(constant(stride), INT(i)))
+            yield builder.bitcast(builder.gep(data, [place], inbounds=True), row)
 
-        def places(k, first, stride):
-            data = make_array(signature.args[k])(context, builder, arguments[k]).data
-            for i in range(LANES):
-                place = builder.add(first, builder.mul(stride, context.get_constant(types.intp, i)))
-                yield builder.bitcast(builder.gep(data, [place], inbounds=True), row)
-
-        square = [builder.load(place, align=8) for place in places(0, o, across)]
-        for s in (1, 2, 4):
-            for i in range(LANES):
-                if not i & s:
-                    square[i], square[i + s] = _exchange(builder, square[i], square[i + s], s)
-        for line, place in zip(square, places(3, p, down), strict=True):
-            builder.store(line, place, align=8)
-        return context.get_dummy_value()
-
-    return types.void(x, types.intp, types.intp, out, types.intp, types.intp), codegen
+    square = [builder.load(place, align=8) for place in places(x.data, o, across)]
+    for s in (1, 2, 4):
+        for i in range(LANES):
+            if not i & s:
+                square[i], square[i + s] = _exchange(builder, square[i], square[i + s], s)
+    for line, place in zip(square, places(out.data, p, down), strict=True):
+        builder.store(line, place, align=8)
 
 
-def _combine(context, out, q, factors, x, o, apart, more, y, p, step):
-    """out[q:] = sum_k factors[k] x[o + k apart :] + sum_k more[k] y[p + k step :], LANES numbers of each."""
+def _combined(body, out, q, factors, x, o, apart, more, y, p, step):
+    """`combine` by vector instructions."""
+    builder = body.builder
+    row = ir.VectorType(DOUBLE, LANES)
+    none = ir.Constant(row, ir.Undefined)
+    first = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
 
-    def codegen(context, builder, signature, arguments):
-        row = ir.VectorType(ir.DoubleType(), LANES)
-        none = ir.Constant(row, ir.Undefined)
-        first = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    def place(array, o):
+        return builder.bitcast(builder.gep(array.data, [constant(o)], inbounds=True), row.as_pointer())
 
-        def place(k, o):
-            data = make_array(signature.args[k])(context, builder, arguments[k]).data
-            return builder.bitcast(builder.gep(data, [o], inbounds=True), row.as_pointer())
-
-        def terms(k):
-            for factor in cgutils.unpack_tuple(builder, arguments[k]):
-                alone = builder.insert_element(none, factor, ir.Constant(ir.IntType(32), 0))
-                yield builder.shuffle_vector(alone, none, first)
-
-        total = ir.Constant(row, [0.0] * LANES)
-        for k in (2, 6):
-            o, apart = arguments[k + 2 : k + 4]
-            for factor in terms(k):
-                term = builder.fmul(factor, builder.load(place(k + 1, o), align=8), flags=FUSED)
-                total = builder.fadd(total, term, flags=FUSED)
-                o = builder.add(o, apart)
-        builder.store(total, place(0, arguments[1]), align=8)
-        return context.get_dummy_value()
-
-    index = types.intp
-    return types.void(out, index, factors, x, index, index, more, y, index, index), codegen
+    total = ir.Constant(row, [0.0] * LANES)
+    for weights, array, begin, stride in ((factors, x, o, apart), (more, y, p, step)):
+        for k, weight in enumerate(weights):
+            alone = builder.insert_element(none, body.converted(weight, DOUBLE), ir.Constant(ir.IntType(32), 0))
+            factor = builder.shuffle_vector(alone, none, first)
+            at = builder.add(constant(begin), builder.mul(constant(stride), INT(k)))
+            term = builder.fmul(factor, builder.load(place(array, at), align=8), flags=FUSED)
+            total = builder.fadd(total, term, flags=FUSED)
+    builder.store(total, place(out, q), align=8)
 
 
-def _transpose_loops(x, o, across, out, p, down):
-    """`transpose` un-jitted."""
+def transpose(x, o, across, out, p, down):
+    """out[p + j down + i] = x[o + i across + j] for i, j < LANES."""
     for i in range(LANES):
-        out[p + i : p + i + LANES * down : down] = x[o + i * across : o + i * across + LANES]
+        out.flat[p + i : p + i + LANES * down : down] = x.flat[o + i * across : o + i * across + LANES]
 
 
-def _combine_rows(out, q, factors, x, o, apart, more, y, p, step):
-    """`combine` un-jitted."""
+def combine(out, q, factors, x, o, apart, more, y, p, step):
+    """out[q:] = sum_k factors[k] x[o + k apart :] + sum_k more[k] y[p + k step :], LANES numbers of each."""
     total = np.zeros(LANES)
-    for weights, flat, first, stride in ((factors, x.reshape(-1), o, apart), (more, y.reshape(-1), p, step)):
+    for weights, flat, first, stride in ((factors, x.flat, o, apart), (more, y.flat, p, step)):
         for k, weight in enumerate(weights):
             total += weight * flat[first + k * stride :][:LANES]
-    out.reshape(-1)[q : q + LANES] = total
+    out.flat[q : q + LANES] = total
 
 
 def _lane_indexed(x, o):
     """`lane` un-jitted."""
-    return x.reshape(-1)[o]
+    return x.flat[o]
 
 
 def _to_lane_indexed(x, o, value):
     """`to_lane` un-jitted."""
-    x.reshape(-1)[o] = value
+    x.flat[o] = value
 
 
 def _wide(context):
@@ -193,20 +171,17 @@ def _nothing():
 
 if config.DISABLE_JIT:
     wide = _nothing
-    natural = _itself
-    transpose = _transpose_loops
-    combine = _combine_rows
     stack = np.empty
     lane = _lane_indexed
     to_lane = _to_lane_indexed
 else:
     wide = intrinsic(_wide)
-    natural = intrinsic(_natural)
-    transpose = intrinsic(_transpose)
-    combine = intrinsic(_combine)
     stack = intrinsic(prefer_literal=True)(_stack)
     lane = intrinsic(_lane)
     to_lane = intrinsic(_to_lane)
+    BUILT_IN.update({stack: Body.stack, lane: Body.lane, to_lane: Body.to_lane})
+    BUILT_IN.update({transpose: _transposed, combine: _combined})
+    Wide.built_in.update({stack: Wide.stack, lane: Wide.lane, to_lane: Wide.to_lane, combine: Wide.combine})
 
 
 @inline

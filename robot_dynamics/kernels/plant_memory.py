@@ -1,6 +1,6 @@
 """What a plant owns: bundles of arrays and which column holds what. A step allocates nothing.
 
-Bundles are small on purpose: numba hands every array of a tuple to every routine it is passed to.
+Bundles are named tuples: routines are handed their place, and read what they need.
 Joints: one entry per name in `Model.joint_names`; those of planar and floating joints take no command.
 """
 
@@ -115,11 +115,12 @@ class State(NamedTuple):
 class Command(NamedTuple):
     """Joint commands [q_des, qd_des, kp, kd, effort] of the steps of a run (T, 5, n), the last one held; pushes.
 
-    `queue` (delay + 1, 5, n): those on their way.
+    `queue` (delay + 1, 5, n): those on their way; `acting` (5, n): those that act in the step at hand.
     """
 
     now: Floats
     queue: Floats
+    acting: Floats
     pushes: Floats
 
 

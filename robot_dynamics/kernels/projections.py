@@ -12,7 +12,7 @@ All return the coefficient steps they took: one step is at most two products of 
 
 import numpy as np
 
-from .jit import inline, kernel, routine
+from .jit import inline, kernel, lean, routine
 
 PRODUCTS = np.array(
     [
@@ -301,7 +301,7 @@ def literal(A, B, revolute, J, H, store):
     return steps
 
 
-@routine
+@lean
 def call(i, j, k, digits, A, B, revolute, store):
     """Set store[i + 1] = U_ijk^l by recursion; returns the number of calls."""
     if i < 0:

@@ -14,6 +14,7 @@ from .bodies import books, twists, world_poses
 from .dense import factorize, solve
 from .jit import inline, lean, routine
 from .lanes import whole
+from .language import each
 from .link import accelerate, joint_acceleration, propagate
 from .rows import (
     DI,
@@ -190,7 +191,8 @@ def contact_paths(levels, limbed, memory, topology, parameters, L, w, q, count, 
         limbs.contact_paths(levels, limbed, memory, q, topology.shape[0], count, carrier, seat, z, y)
         return
     for a in range(count):
-        contact_path(topology, parameters, L, w, carrier[a], row3(seat, a, 0), row9(seat, a, 3), 3 * a, z, y)
+        for i in each(carrier[a]):
+            contact_path(topology, parameters, L, w, i, row3(seat, a, 0), row9(seat, a, 3), 3 * a, z, y)
 
 
 @routine
@@ -311,12 +313,12 @@ def couple(levels, limbed, topology, L, g, count, n, carrier, z, y, A):
     dense = L.shape[0] > 0
     for a in range(count):
         for b in range(a + 1):
-            i = -1 if dense else meet(topology, carrier[a], carrier[b])
-            S = scale9(g, block_product(topology, i, 3 * a, 3 * b, z, y))
-            if a == b:
-                S = (S[0], S[1], S[2], S[1], S[4], S[5], S[2], S[5], S[8])
-            set_block(A, 3 * a, 3 * b, S)
-            set_block(A, 3 * b, 3 * a, transpose(S))
+            for i in each(-1 if dense else meet(topology, carrier[a], carrier[b])):
+                S = scale9(g, block_product(topology, i, 3 * a, 3 * b, z, y))
+                if a == b:
+                    S = (S[0], S[1], S[2], S[1], S[4], S[5], S[2], S[5], S[8])
+                set_block(A, 3 * a, 3 * b, S)
+                set_block(A, 3 * b, 3 * a, transpose(S))
     for a in range(3 * count, n):
         for b in range(a + 1):
             other = b // 3 if b < 3 * count else b - 2 * count

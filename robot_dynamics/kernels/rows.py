@@ -7,7 +7,6 @@ parents come first; row 0 is the world. A workspace is (rows, WORKSPACE) float64
 import math
 
 from .jit import inline
-from .lanes import natural
 
 # columns of `topology`
 PARENT, KIND, IQ, IV, BODY, FOLLOWS = range(6)
@@ -47,19 +46,19 @@ WORKSPACE = 104
 @inline
 def parent(topology, i):
     """Parent of row i."""
-    return natural(topology[i, PARENT])
+    return topology[i, PARENT]
 
 
 @inline
 def first_q(topology, i):
     """First index in q of row i's joint."""
-    return natural(topology[i, IQ])
+    return topology[i, IQ]
 
 
 @inline
 def first_v(topology, i):
     """First index in qd of row i's joint."""
-    return natural(topology[i, IV])
+    return topology[i, IV]
 
 
 @inline

@@ -21,8 +21,8 @@ from .contact import (
     predicted_target,
     solve_contacts,
 )
-from .jit import inline, lean, routine
-from .lanes import natural
+from .jit import inline, lean, routine, spread
+from .language import anywhere, each, singly
 from .link import body_blocks
 from .manifold import integrate
 from .propagators import (
@@ -64,19 +64,19 @@ FINE, NOT_FINITE, ENERGY_JUMP = range(3)
 @inline
 def row_of(ground, c):
     """Row that contact point c is fixed in."""
-    return natural(ground.row[c])
+    return ground.row[c]
 
 
 @inline
 def q_of(joints, j):
     """Index in q of joint j."""
-    return natural(joints.number[j, at.JOINT_Q])
+    return joints.number[j, at.JOINT_Q]
 
 
 @inline
 def v_of(joints, j):
     """Index in qd of joint j."""
-    return natural(joints.number[j, at.JOINT_V])
+    return joints.number[j, at.JOINT_V]
 
 
 @inline
@@ -181,9 +181,20 @@ def effort_range(limit, no_load, speed):
 
 
 @inline
-def arriving(state, queue):
-    """Index in the queue of the joint commands [q_des, qd_des, kp, kd, effort] (5, n) that act in this step."""
-    return (state.counters[at.STEPS] + 1) % queue.shape[0]
+def turn(step, queue):
+    """Whose turn it is in a queue that goes round."""
+    return step % queue.shape[0] if queue.shape[0] > 1 else 0
+
+
+@routine
+def pass_on(state, given, queue, acting):
+    """Put joint commands [q_des, qd_des, kp, kd, effort] (5, n) into the queue, and take out those that act now."""
+    for last in each(turn(state.counters[at.STEPS], queue)):
+        for i in range(given.shape[0]):
+            keep(given[i], queue[last, i])
+    for first in each(turn(state.counters[at.STEPS] + 1, queue)):
+        for i in range(given.shape[0]):
+            keep(queue[first, i], acting[i])
 
 
 @routine
@@ -219,10 +230,9 @@ def drive(joints, state, settings, command):
 
 
 @routine
-def end_efforts(joints, state, settings, queue):
+def end_efforts(joints, state, settings, command):
     """Motor efforts with the velocity of the end of the step; returns whether one of them left its range."""
     data = joints.data
-    command = queue[arriving(state, queue)]
     left = False
     for j in range(data.shape[0]):
         if joints.number[j, at.JOINT_ROW] < 0 or data[j, at.SATURATED] != 0.0:
@@ -384,27 +394,33 @@ def impulse_target(points, c, settings):
 
 
 @routine
+def contact_row(robot, ground, settings, unit, a, c, problem):
+    """Data of contact a, that of point c."""
+    points = ground.points
+    problem.carrier[a] = row_of(ground, c)
+    set3(problem.seat, a, 0, row3(points, c, at.ARM))
+    set9(problem.seat, a, 3, row9(points, c, at.FRAME))
+    for k in range(3):
+        problem.b[3 * a + k] = points[c, at.END + k]
+        problem.f[3 * a + k] = unit * points[c, at.FORCE + k]
+    problem.points[a, 0] = -points[c, at.PEN]
+    problem.points[a, 1] = points[c, at.DEFLECTION]
+    problem.points[a, 2] = points[c, at.DEFLECTION + 1]
+    set3(problem.points, a, 3, row3(points, c, at.LAW))
+    problem.picked[at.LANDED, a] = 0
+    if settings.scheme == IMPULSE:
+        target, lands = impulse_target(points, c, settings)
+        problem.b[3 * a + 2] -= target
+        problem.picked[at.LANDED, a] = 1 if lands else 0
+
+
+@routine
 def contact_rows(levels, robot, ground, q, settings, count, problem):
     """Paths, free velocities less their targets, and law data of the active contacts; warm start from the last step."""
     unit = settings.timestep if settings.scheme == IMPULSE else 1.0
-    points = ground.points
     for a in range(count):
-        c = problem.picked[at.ACTIVE, a]
-        problem.carrier[a] = row_of(ground, c)
-        set3(problem.seat, a, 0, row3(points, c, at.ARM))
-        set9(problem.seat, a, 3, row9(points, c, at.FRAME))
-        for k in range(3):
-            problem.b[3 * a + k] = points[c, at.END + k]
-            problem.f[3 * a + k] = unit * points[c, at.FORCE + k]
-        problem.points[a, 0] = -points[c, at.PEN]
-        problem.points[a, 1] = points[c, at.DEFLECTION]
-        problem.points[a, 2] = points[c, at.DEFLECTION + 1]
-        set3(problem.points, a, 3, row3(points, c, at.LAW))
-        problem.picked[at.LANDED, a] = 0
-        if settings.scheme == IMPULSE:
-            target, lands = impulse_target(points, c, settings)
-            problem.b[3 * a + 2] -= target
-            problem.picked[at.LANDED, a] = 1 if lands else 0
+        for c in each(problem.picked[at.ACTIVE, a]):
+            contact_row(robot, ground, settings, unit, a, c, problem)
     contact_paths(
         levels, robot.limbed, robot.memory, robot.topology, robot.parameters, robot.factor, robot.w, q,
         count, problem.carrier, problem.seat, problem.z, problem.y,
@@ -523,10 +539,10 @@ def keep_forces(joints, ground, settings, count, n, problem):
     for c in range(ground.row.shape[0]):
         set3(points, c, at.FORCE, ZERO3)
     for a in range(count):
-        c = problem.picked[at.ACTIVE, a]
-        set3(points, c, at.FORCE, scale(g, part3(problem.f, 3 * a)))
-        target = points[c, at.END + 2] - problem.b[3 * a + 2]
-        set3(points, c, at.END, add(row3(problem.work.rows, U, 3 * a), (0.0, 0.0, target)))
+        for c in each(problem.picked[at.ACTIVE, a]):
+            set3(points, c, at.FORCE, scale(g, part3(problem.f, 3 * a)))
+            target = points[c, at.END + 2] - problem.b[3 * a + 2]
+            set3(points, c, at.END, add(row3(problem.work.rows, U, 3 * a), (0.0, 0.0, target)))
     if settings.scheme == IMPLICIT:
         for c in range(ground.row.shape[0]):
             if points[c, at.FORCE + 2] <= 0.0 and not deflected(points, c):
@@ -639,13 +655,10 @@ def prepare(robot, joints, ground, state, settings, command, k):
     """What is known before the motion of step k: command, pushes, explicit contacts. Returns whether f_ext counts."""
     h = settings.timestep
     t = (state.counters[at.STEPS] + 0.5) * h
-    slot = command.queue[state.counters[at.STEPS] % command.queue.shape[0]]
-    given = command.now[min(k, command.now.shape[0] - 1)]
-    for i in range(slot.shape[0]):
-        keep(given[i], slot[i])
+    pass_on(state, command.now[min(k, command.now.shape[0] - 1)], command.queue, command.acting)
     for i in range(robot.f_ext.shape[0]):
         robot.f_ext[i] = 0.0
-    for j in range(joints.data.shape[0]):
+    for j in singly(joints.data.shape[0]):
         joints.data[j, at.SATURATED] = 0.0
     pushed = push(robot, state.ledger, h, t, command.pushes)
     state.ledger[at.WORK] += 0.5 * h * push_power(robot.w, rows.W, t, command.pushes)
@@ -657,10 +670,10 @@ def prepare(robot, joints, ground, state, settings, command, k):
 @routine
 def free_motion(levels, robot, joints, state, settings, command, pushed):
     """End velocity without coupled contacts in dofs[AHEAD]; returns whether H was regular."""
-    drive(joints, state, settings, command.queue[arriving(state, command.queue)])
+    drive(joints, state, settings, command.acting)
     failed = free_motion_of(
         levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, joints.dofs[at.TAU],
-        robot.f_ext if pushed else robot.f_ext[:0], joints.dofs[at.ADDED], robot.factor, robot.w, state.qdd,
+        robot.f_ext if anywhere(pushed) else robot.f_ext[:0], joints.dofs[at.ADDED], robot.factor, robot.w, state.qdd,
     )  # fmt: skip
     for k in range(state.qd.shape[0]):
         joints.dofs[at.AHEAD, k] = state.qd[k] + settings.timestep * state.qdd[k]
@@ -872,7 +885,7 @@ def weighted_sum(x, rates, g):
 def elastic_energy(points, scheme):
     """Energy in the contact springs."""
     elastic = 0.0
-    for c in range(points.shape[0]):
+    for c in singly(points.shape[0]):
         z = points[c, at.DEPTH]
         if z <= 0.0 or scheme == IMPULSE:
             continue
@@ -978,6 +991,62 @@ def note(joints, ground, state, row):
         part3_to(row, point + 3 * c, row3(ground.points, c, at.FORCE_WORLD))
 
 
+@routine
+def take(levels, robot, joints, ground, state, settings, command, problem, steps, log):
+    """`run` of named bundles."""
+    model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
+    for k in range(steps):
+        remember(joints, ground, state)
+        pushed = prepare(robot, joints, ground, state, settings, command, k)
+        count = 0
+        n = 0
+        regular = True
+        iterations, error, missed = 0, 0.0, False
+        for _ in range(ATTEMPTS):
+            possible = free_motion(levels, robot, joints, state, settings, command, pushed)
+            regular = regular and possible
+            count, n = gather(levels, robot, joints, ground, state, settings, problem)
+            iterations, error, missed = solve_contacts(
+                model, problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count, n,
+                settings.sweeps, settings.tolerance, problem.f, problem.work,
+            )  # fmt: skip
+            react(levels, robot, joints, settings, n, problem)
+            # lanes stay together: taken again, a step ends as it did where no effort left its range
+            if not anywhere(end_efforts(joints, state, settings, command.acting)):
+                break
+        keep_forces(joints, ground, settings, count, n, problem)
+        complete_way(levels, robot, joints, ground, settings, count, n, problem)
+        if n == 0 and not pushed and unhindered(joints, settings, command.acting):
+            heun(levels, robot, joints, state, settings)
+        account(levels, robot, joints, ground, state, settings, command.pushes, pushed)
+        advance_state(levels, robot, joints, ground, state, settings, n == 0 and not pushed)
+        energy = observe(levels, robot, ground, state, settings)
+        state.ledger[at.DISSIPATED_CONTACT] -= state.ledger[at.ELASTIC] - state.last_ledger[at.ELASTIC]
+        status = verdict(state, energy) if regular else NOT_FINITE
+        if status != FINE:
+            restore(joints, ground, state)
+            observe(levels, robot, ground, state, settings)
+        else:
+            state.counters[at.STEPS] += 1
+            state.counters[at.ITERATIONS] = iterations
+            state.counters[at.UNCONVERGED] += 1 if missed else 0
+            state.ledger[at.RESIDUAL] = error
+            if log.shape[0] > 0:
+                note(joints, ground, state, log[k])
+        if anywhere(status != FINE):
+            return status
+    return FINE
+
+
+@routine
+def take_each(levels, robot, joints, ground, state, settings, command, problem, steps, log, status):
+    """`take` of LANES robots; status (1,): why each one stopped."""
+    status[0] = take(levels, robot, joints, ground, state, settings, command, problem, steps, log)
+
+
+take_lanes = spread(take_each)
+
+
 @lean
 def run(levels, robot, joints, ground, state, settings, command, problem, work, steps, log):
     """Take `steps` steps from where `begin` or the last run ended, each noted in its row of `log` unless that is empty.
@@ -988,40 +1057,16 @@ def run(levels, robot, joints, ground, state, settings, command, problem, work, 
     robot, joints, ground = at.Robot(*robot), at.Joints(*joints), at.Ground(*ground)
     state, settings, command = at.State(*state), at.Settings(*settings), at.Command(*command)
     problem = at.Problem(*problem, Scratch(*work))  # type: ignore[call-arg]
-    model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
-    for k in range(steps):
-        remember(joints, ground, state)
-        pushed = prepare(robot, joints, ground, state, settings, command, k)
-        count = 0
-        n = 0
-        regular = True
-        for _ in range(ATTEMPTS):
-            regular = regular and free_motion(levels, robot, joints, state, settings, command, pushed)
-            count, n = gather(levels, robot, joints, ground, state, settings, problem)
-            iterations, error, missed = solve_contacts(
-                model, problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count, n,
-                settings.sweeps, settings.tolerance, problem.f, problem.work,
-            )  # fmt: skip
-            react(levels, robot, joints, settings, n, problem)
-            if not end_efforts(joints, state, settings, command.queue):
-                break
-        keep_forces(joints, ground, settings, count, n, problem)
-        complete_way(levels, robot, joints, ground, settings, count, n, problem)
-        if n == 0 and not pushed and unhindered(joints, settings, command.queue[arriving(state, command.queue)]):
-            heun(levels, robot, joints, state, settings)
-        account(levels, robot, joints, ground, state, settings, command.pushes, pushed)
-        advance_state(levels, robot, joints, ground, state, settings, n == 0 and not pushed)
-        energy = observe(levels, robot, ground, state, settings)
-        state.ledger[at.DISSIPATED_CONTACT] -= state.ledger[at.ELASTIC] - state.last_ledger[at.ELASTIC]
-        status = verdict(state, energy) if regular else NOT_FINITE
-        if status != FINE:
-            restore(joints, ground, state)
-            observe(levels, robot, ground, state, settings)
-            return status
-        state.counters[at.STEPS] += 1
-        state.counters[at.ITERATIONS] = iterations
-        state.counters[at.UNCONVERGED] += 1 if missed else 0
-        state.ledger[at.RESIDUAL] = error
-        if log.shape[0] > 0:
-            note(joints, ground, state, log[k])
-    return FINE
+    return take(levels, robot, joints, ground, state, settings, command, problem, steps, log)
+
+
+@lean
+def run_lanes(robot, joints, ground, state, settings, command, problem, work, steps, log, status):
+    """`run` of LANES robots at once, one per SIMD lane; arrays that are not the same for all come as `Lanes`.
+
+    Ends with the step in which any of them stops. status (1, LANES): FINE, or why each one stopped.
+    """
+    robot, joints, ground = at.Robot(*robot), at.Joints(*joints), at.Ground(*ground)
+    state, settings, command = at.State(*state), at.Settings(*settings), at.Command(*command)
+    problem = at.Problem(*problem, Scratch(*work))  # type: ignore[call-arg]
+    take_lanes((), robot, joints, ground, state, settings, command, problem, steps, log, status)

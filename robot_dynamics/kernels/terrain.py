@@ -5,7 +5,7 @@ A terrain is `surfaces` (count, SURFACE_COLUMNS) and `heights`, the samples of a
 
 import math
 
-from .jit import inline, kernel, routine
+from .jit import inline, kernel
 from .rows import row3, row9, set9
 from .scalar import IDENTITY, cross, dot, matmul, scale, sub, tmul
 
@@ -117,7 +117,7 @@ def unit(x):
     return scale(1.0 / math.sqrt(dot(x, x)), x)
 
 
-@routine
+@inline
 def nearest_surface(surfaces, heights, x):
     """Signed distance of x to the terrain, frame and number of the surface that x is deepest in (-1: nothing below)."""
     pen = FAR

@@ -209,7 +209,7 @@ def body_coriolis(m, h, inertia, v, I_out, B_out):
 
 @routine
 def accumulate(A, B):
-    """B += A, 6x6 (the slice assignment itself compiles for seconds)."""
+    """B += A, 6x6 (`language` has no sums of arrays)."""
     for r in range(6):
         for c in range(6):
             B[r, c] += A[r, c]

@@ -1,0 +1,157 @@
+"""What is written for several robots at once does in each lane what Python does with that lane's numbers."""
+
+import math
+
+import numpy as np
+import pytest
+from numba import config
+
+from robot_dynamics.kernels import jit
+from robot_dynamics.kernels.jit import Lanes, inline, routine, spread
+from robot_dynamics.kernels.lanes import LANES, combine
+from robot_dynamics.kernels.language import anywhere, each
+
+pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="asks for machine code")
+
+
+@routine
+def ways(x, n, out):
+    """Ways that lanes part at, and names that they bring from there."""
+    a, k = 0.0, n[0]
+    if x[0] > 0.0:
+        b = x[1]
+        if k > 3:
+            a = b
+        elif k == 2:
+            a = 2
+    else:
+        b = -x[1]
+        a = x[2] if x[2] < 0.5 and k != 1 else 1.0
+    out[0] = a
+    out[1] = b
+    out[2] = abs(x[3]) + min(x[0], x[1], 0.25) - max(k, x[2])
+    out[3] = 1.0 if x[0] < x[1] <= x[2] or not k % 2 else math.floor(10.0 * x[3]) + k // 3
+    out[4] = math.sqrt(abs(x[0])) + math.sin(x[1]) + int(3.0 * x[2])
+
+
+@inline
+def first_above(x, level):
+    for i in range(x.shape[0]):
+        if x[i] > level:
+            return i, x[i]
+    return -1, 0.0
+
+
+@routine
+def found(x, k):
+    """Lanes that return early keep what they returned."""
+    if k == 1:
+        return -5.0
+    for i in range(x.shape[0]):
+        if i == k:
+            return x[i]
+        if x[i] < -0.5:
+            continue
+        if x[i] > 1.5:
+            break
+        x[i] += 0.125
+    return float(k)
+
+
+@routine
+def loops(x, n, out):
+    """Loops that lanes leave one by one, or end at different turns."""
+    total, count, i = 0.0, 0, n[0]
+    for k in range(n[0]):
+        if x[k] < 0.0:
+            continue
+        if total > 2.0:
+            break
+        total += x[k]
+        count += 1
+    while i > 0:
+        i -= 2 if total > 0.5 else 1
+        total -= 0.25
+    out[0] = total
+    out[1] = count
+    out[2] = i
+    where, level = first_above(x, 0.3)
+    out[3] = where
+    out[4] = level
+    out[5] = found(x, n[0])
+    for k in range(n[0], 6):
+        out[6] += k * x[k]
+    for k in range(5, n[0] - 1, -1):
+        out[7] = 0.5 * out[7] + x[k]
+
+
+@routine
+def places(x, n, out):
+    """Elements that differ from lane to lane, rows of them, and what is the same for all of an index."""
+    k = n[0]
+    out[k] = x[(k + 2) % 6]
+    out[k] += 1.0
+    row = out[k % 2 :]
+    row[1] = row[0] * 2.0
+    for c in each(k):
+        out[c] -= x[c]
+        out[5] = c
+    if anywhere(k == 4):
+        out[6] = 1.0
+    out[7] = 0.0
+    for c in each(k % 3):
+        for i in range(c):
+            out[7] += x[i]
+
+
+@routine
+def sums(x, n, out):
+    """Rows of whole lanes."""
+    combine(out, 0, (x[0], 2.0), x, 0, 1, (x[1],), out, 0, 0)
+
+
+PROGRAMS = (ways, loops, places)
+
+
+def lanes_of(several):
+    return Lanes(np.ascontiguousarray(np.moveaxis(np.array(several), 0, -1)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.py_func.__name__)
+def test_each_lane_answers_as_python(program, seed, monkeypatch):
+    monkeypatch.setattr(jit, "CACHE_FOLDER", None)
+    wide = spread(program)
+
+    def entry(x, n, out):
+        wide(x, n, out)
+
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1.0, 2.0, (LANES, 16))
+    n = rng.integers(1, 6, (LANES, 1)) if seed else np.full((LANES, 1), 3)
+    out = np.zeros((LANES, 16))
+    mine = lanes_of(x), lanes_of(n), lanes_of(out)
+    jit.lean(entry)(*mine)
+    expected = x.copy(), n.copy(), out.copy()
+    for lane in range(LANES):
+        program(*(values[lane] for values in expected))
+    if program is places:
+        expected[2][:, 6] = (n == 4).any()  # of all lanes
+    for got, wanted in zip(mine, expected, strict=True):
+        np.testing.assert_allclose(np.moveaxis(got.each, -1, 0), wanted, 1e-14, 1e-14)
+
+
+def test_rows_of_whole_lanes_are_summed_in_each_lane(monkeypatch):
+    monkeypatch.setattr(jit, "CACHE_FOLDER", None)
+    wide = spread(sums)
+
+    def entry(x, n, out):
+        wide(x, n, out)
+
+    rng = np.random.default_rng(0)
+    x, out = rng.standard_normal((LANES, 16)), rng.standard_normal((LANES, 16))
+    mine = lanes_of(x), lanes_of(np.ones((LANES, 1), np.int64)), lanes_of(out)
+    jit.lean(entry)(*mine)
+    for lane in range(LANES):
+        sums(x[lane], None, out[lane])
+    np.testing.assert_allclose(np.moveaxis(mine[2].each, -1, 0), out, 1e-14)
