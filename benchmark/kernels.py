@@ -110,14 +110,14 @@ def contact(case: Case, cpp: Cpp) -> Iterator[Row]:
 def many(case: Case, cpp: Cpp) -> Iterator[Row]:
     """ABA and RNEA of many states in one call, per state on one core."""
     Q, V, X = (np.resize(x, (BATCH, x.shape[1])) for x in case.states)
-    model, out = case.model, np.empty_like(V)
+    model = case.model
+    flat = [x.reshape(-1) for x in (Q, V, X, np.empty_like(V))]
+    room = batch.tile(model.nq, model.nv, len(model.topology))
+    rnea = partial(batch.inverse_dynamics, model.topology, model.parameters, *flat, room)
     if (limbed := model.limbs) is not None:
-        flat = (x.reshape(-1) for x in (Q, V, X, out))
         aba = partial(batch.limbed_forward_dynamics, limbed.levels, model.parameters, model.nq, model.nv, *flat)
-        rnea = partial(batch.limbed_inverse_dynamics, limbed.levels, limbed.robot, Q, V, X, out)
     else:
-        aba = partial(batch.forward_dynamics, model.topology, model.parameters, Q, V, X, out)
-        rnea = partial(batch.inverse_dynamics, model.topology, model.parameters, Q, V, X, out)
+        aba = partial(batch.forward_dynamics, model.topology, model.parameters, *flat, room)
     kernels = {"aba": timed(aba, BATCH), "rnea": timed(rnea, BATCH)}
     times = interleaved(kernels | cpp.loops(case, tuple(kernels)))
     for a in kernels:

@@ -222,16 +222,17 @@ class Plant:
         self.params = params or PlantParams()
         self.points = contact_points(model) if points is None else points
         self._n = len(model.joint_names)
-        self._settings = _settings(self.params)
+        self.settings = _settings(self.params)
         self._levels, limbed = model.lanes
         self._robot = at.robot(model.topology, model.parameters, limbed, model.nv, model.nb, model.has_mimic)
         self._joints = _joints(model, self.params)
         self._ground = _ground(model, self.params, self.points)
-        self._problem = at.problem(model.nv, self._n, len(self.points))
+        self.problem = at.problem(model.nv, self._n, len(self.points))
         self._state = at.state(model.nq, model.nv)
         self._command = at.Command(
             now=np.zeros((1, 5, self._n)),
             queue=np.zeros((self.params.command_delay + 1, 5, self._n)),
+            acting=np.zeros((5, self._n)),
             pushes=np.zeros((at.PUSHES, at.PUSH_COLUMNS)),
         )
         self._bundles = (
@@ -240,9 +241,9 @@ class Plant:
             tuple(self._joints),
             tuple(self._ground),
             tuple(self._state),
-            tuple(self._settings),
+            tuple(self.settings),
         )
-        self._memory = self._problem[:-1], tuple(self._problem.work)
+        self._memory = self.problem[:-1], tuple(self.problem.work)
         self._place, self._motion = np.empty((2, len(self.points), 3))
         self._bind()
         self.reset(neutral(model), np.zeros(model.nv))
@@ -280,7 +281,7 @@ class Plant:
         self._ground.points[:, at.FORCE : at.FORCE_WORLD + 3] = 0.0
         self._point(at.DEFLECTION, 2)[:] = start
         self._state.q[:], self._state.qd[:] = q, qd
-        self._diverged = ""
+        self.diverged = ""
         self._rng = np.random.default_rng(self.params.seed)
         noise = self.params.noise
         self._bias = {
@@ -289,7 +290,7 @@ class Plant:
             "gyro": noise.gyro_bias * self._rng.standard_normal(3),
             "accelerometer": noise.accelerometer_bias * self._rng.standard_normal(3),
         }
-        step.begin(self._levels, tuple(self._robot), tuple(self._ground), tuple(self._state), tuple(self._settings))
+        step.begin(self._levels, tuple(self._robot), tuple(self._ground), tuple(self._state), tuple(self.settings))
 
     def command(self, tau: ArrayLike) -> None:
         """Apply joint efforts (n,) [N m, N] from the next step on, within the effort limits."""
@@ -396,12 +397,21 @@ class Plant:
             self._command = held
 
     def _run(self, steps: int, log: Array = NO_LOG) -> None:
-        if self._diverged:
-            raise DivergedError(f"the plant stopped: {self._diverged}; reset it first")
+        if self.diverged:
+            raise DivergedError(f"the plant stopped: {self.diverged}; reset it first")
         status = self._take_steps(*self._bundles, tuple(self._command), *self._memory, steps, log)
         if status != step.FINE:
-            self._diverged = f"{REASONS[status]} at t = {self.time:.6g} s"
-            raise DivergedError(f"the plant stopped: {self._diverged}; its last good state is kept")
+            raise self.stopped(status)
+
+    def stopped(self, status: int) -> DivergedError:
+        """Stay where a step ended with this, not FINE; returns what tells so."""
+        self.diverged = f"{REASONS[status]} at t = {self.time:.6g} s"
+        return DivergedError(f"the plant stopped: {self.diverged}; its last good state is kept")
+
+    @property
+    def bundles(self) -> tuple[at.Robot, at.Joints, at.Ground, at.State, at.Command]:
+        """Its memory but for that of the solver: what a step reads and writes."""
+        return self._robot, self._joints, self._ground, self._state, self._command
 
     @property
     def time(self) -> float:

@@ -1,6 +1,6 @@
 """Rollouts: many plants through the same time, on all cores, for Monte-Carlo studies, identification and planning."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -12,8 +12,13 @@ from .contact.checks import check_range
 from .cores import count_cores
 from .description import Array
 from .errors import DivergedError, ParameterError, ShapeError
+from .kernels.lanes import LANES
+from .kernels.step import FINE
 from .plant import Plant
+from .tile import Tile, form
 
+FEWEST = 3
+"""So many plants of one form at least share a tile, which takes as long as three alone."""
 FIGURES = ("q_des", "qd_des", "kp", "kd", "tau")
 """What a command holds, in the order of its rows."""
 
@@ -50,10 +55,12 @@ def rollout_batch(
 ) -> Rollout:
     """Answer how N plants move in `duration` [s] from their present states, each with its own parameters and terrain.
 
-    Every plant does what it would do alone, to the last bit, on however many `threads` (default: one per core), and is
-    then in its last state. Commands are those of `Plant.command` and `Plant.track`, tau joining the feedback; each is
-    an array that broadcasts to (N, T, n): one number, (n,), a stream (T, n) for all plants, (N, 1, n) held by each, or
-    all (N, T, n). Figures left out are 0; without any figure the plants keep the commands they have.
+    Plants of one form (joints, number of points and surfaces, timestep, scheme, delay) go together, one per SIMD lane;
+    their figures, friction and inertias among them, may differ. Every plant does what it would do alone, to rounding,
+    and to the last bit the same on however many `threads` (default: one per core); it is then in its last state.
+    Commands are those of `Plant.command` and `Plant.track`, tau joining the feedback; each is an array that broadcasts
+    to (N, T, n): one number, (n,), a stream (T, n) for all plants, (N, 1, n) held by each, or all (N, T, n). Figures
+    left out are 0; without any figure the plants keep the commands they have.
 
     Returns
     -------
@@ -74,20 +81,9 @@ def rollout_batch(
     model, n, points = first.model, len(first.model.joint_names), len(first.points) if forces else 0
     figures = _figures((q_des, qd_des, kp, kd, tau), (len(plants), steps, n))
     log = np.empty((len(plants), steps, model.nq + model.nv + n + 3 * points))
-    taken = np.full(len(plants), steps)
-    diverged: dict[int, str] = {}
-
-    def follow(i: int) -> None:
-        begin = plants[i].time
-        try:
-            plants[i].follow(_commands(figures, i), log[i])
-        except DivergedError as error:
-            diverged[i] = str(error)
-            taken[i] = round((plants[i].time - begin) / first.params.timestep)
-            log[i, taken[i] :] = _last(plants[i], points)
-
+    runs = [_Run(plant, _commands(figures, i), log[i]) for i, plant in enumerate(plants)]
     with ThreadPoolExecutor(count_cores() if threads is None else threads) as pool:
-        list(pool.map(follow, range(len(plants))))
+        list(pool.map(_follow, _tiles(runs)))
     q, qd, efforts, force = np.split(log, np.cumsum([model.nq, model.nv, n]), axis=2)
     return Rollout(
         time=first.params.timestep * np.arange(1.0, steps + 1.0),
@@ -95,9 +91,66 @@ def rollout_batch(
         qd=qd,
         tau=efforts,
         force_world=force.reshape(len(plants), steps, points, 3) if forces else None,
-        steps=taken,
-        diverged=dict(sorted(diverged.items())),
+        steps=np.array([run.taken for run in runs]),
+        diverged={i: run.problem for i, run in enumerate(runs) if run.problem},
     )
+
+
+@dataclass
+class _Run:
+    """A plant on its way: commands (T or 1, 5, n) or None, its log (T, width), steps taken, why it stopped."""
+
+    plant: Plant
+    commands: Array | None
+    log: Array
+    taken: int = 0
+    problem: str = ""
+
+    def ahead(self) -> Array:
+        """Commands of the steps to come."""
+        held: Array = self.plant.bundles[-1].now if self.commands is None else self.commands
+        return held[self.taken :] if len(held) > 1 else held
+
+    def stop(self, problem: str) -> None:
+        """Stay where the plant is."""
+        self.problem = problem
+        width = self.log.shape[1]
+        self.log[self.taken :] = _last(self.plant, width)
+
+
+def _tiles(runs: Sequence[_Run]) -> list[list[_Run]]:
+    """Runs that share a tile."""
+    forms: dict[Hashable, list[_Run]] = {}
+    for run in runs:
+        forms.setdefault(form(run.plant), []).append(run)
+    return [same[i : i + LANES] for same in forms.values() for i in range(0, len(same), LANES)]
+
+
+def _follow(runs: list[_Run]) -> None:
+    """Take plants of one form through all their steps; the others go on when one stops."""
+    while len(runs) >= FEWEST:
+        tile = Tile([run.plant for run in runs])
+        taken, status = tile.follow([run.ahead() for run in runs], [run.log[run.taken :] for run in runs])
+        tile.give_back()
+        for run, count, end in zip(runs, taken, status, strict=True):
+            run.taken += int(count)
+            if end != FINE:
+                run.stop(str(run.plant.stopped(end)))
+        runs = [run for run in runs if not run.problem and run.taken < len(run.log)]
+    for run in runs:
+        _follow_alone(run)
+
+
+def _follow_alone(run: _Run) -> None:
+    """Take one plant through the steps that it has left."""
+    begin, h = run.plant.time, run.plant.params.timestep
+    try:
+        run.plant.follow(None if run.commands is None else run.ahead(), run.log[run.taken :])
+    except DivergedError as error:
+        run.taken += round((run.plant.time - begin) / h)
+        run.stop(str(error))
+    else:
+        run.taken = len(run.log)
 
 
 def _check(plants: Sequence[Plant], duration: float, forces: bool) -> int:
@@ -154,7 +207,7 @@ def _commands(figures: list[Array] | None, i: int) -> Array | None:
     return np.stack([np.broadcast_to(figure[i], (steps, figure.shape[2])) for figure in figures], axis=1)
 
 
-def _last(plant: Plant, points: int) -> Array:
+def _last(plant: Plant, width: int) -> Array:
     """State of a plant as a row of its log."""
-    forces = plant.contacts.force_world.ravel() if points else np.zeros(0)
-    return np.concatenate([plant.q, plant.qd, plant.tau, forces])
+    state = np.concatenate([plant.q, plant.qd, plant.tau])
+    return state if len(state) == width else np.concatenate([state, plant.contacts.force_world.ravel()])

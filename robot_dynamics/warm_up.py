@@ -71,6 +71,8 @@ def warm_up(kind: str) -> Iterator[str]:
     if kind == LIBRARY:
         for robot in (LIMBS, TREES):
             yield from _library(mini_cheetah(robot), robot)
+        yield "rollouts"
+        rd.rollout_batch([rd.Plant(mini_cheetah(LIMBS)) for _ in range(3)], 1e-3)
         return
     yield f"plant of {kind}, beside the others"
     code = f"{SILENTLY}; from robot_dynamics import warm_up as w; w.step_plant(w.robot_without_loader('{kind}'))"

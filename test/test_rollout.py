@@ -7,6 +7,7 @@ import pytest
 
 import robot_dynamics as rd
 from robot_dynamics.errors import DivergedError, ParameterError, ShapeError
+from robot_dynamics.kernels import rows
 from robot_dynamics.plant import Plant
 
 HOPPER = rd.load_urdf(
@@ -72,6 +73,119 @@ def test_each_moves_as_it_does_alone_to_the_last_bit(law, threads):
         assert rollout.qd[i].tobytes() == qd.tobytes()
         assert rollout.tau[i].tobytes() == efforts.tobytes()
         assert rollout.force_world[i].tobytes() == forces.tobytes()
+
+
+def arm_robot(mimic=False):
+    """A fixed base, two joints with limits and friction, one of them perhaps mimicking, and a prismatic one."""
+    joint = (
+        '<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{name}"/><origin xyz="0 0 0.2"/>'
+        '<axis xyz="{axis}"/><limit lower="-0.4" upper="0.6" effort="6" velocity="4"/>'
+        '<dynamics damping="0.1" friction="0.2"/>{more}</joint><link name="{name}"><inertial>'
+        '<origin xyz="0.05 0 0.1"/><mass value="1"/><inertia ixx="0.02" iyy="0.03" izz="0.02" ixy="0" ixz="0" iyz="0"/>'
+        '</inertial><collision><origin xyz="0 0 0.1"/><geometry><sphere radius="0.05"/></geometry></collision></link>'
+    )
+    more = '<mimic joint="a" multiplier="-0.5"/>' if mimic else ""
+    return rd.load_urdf(
+        '<robot name="arm"><link name="base"/>'
+        + joint.format(name="a", kind="revolute", parent="base", axis="0 1 0", more="")
+        + joint.format(name="b", kind="revolute", parent="a", axis="1 0 0", more=more)
+        + joint.format(name="c", kind="prismatic", parent="b", axis="0 0 1", more="")
+        + "</robot>"
+    )
+
+
+BUMPS = rd.HeightField(np.random.default_rng(1).uniform(-0.02, 0.02, (9, 9)), 0.1, (-0.4, -0.4, 0.0))
+GROUNDS = {
+    "plane": (rd.Plane(),),
+    "box": (rd.Plane(), rd.Box((0.6, 0.6, 0.02), (0.1, 0.0, 0.0))),
+    "bumps": (BUMPS,),
+}
+SIMILAR = {
+    "spring_damper": rd.PlantParams(H, rd.SpringDamper()),
+    "on_a_box": rd.PlantParams(H, rd.SpringDamper(), GROUNDS["box"]),
+    "on_bumps": rd.PlantParams(H, rd.Impulse(), GROUNDS["bumps"]),
+    "explicit": rd.PlantParams(5e-4, rd.SpringDamper(2e3, 2e2, scheme="explicit")),
+    "impulse_bouncing": rd.PlantParams(H, rd.Impulse(restitution=0.4)),
+    "delayed_and_slow": rd.PlantParams(H, rd.SpringDamper(), actuator_lag=0.004, command_delay=2),
+    "runge_kutta": rd.PlantParams(H, rd.SpringDamper(), integrator="rk4"),
+}
+
+
+def similar(model, params, count=11):
+    """Plants of one form that differ in payload, friction, state and a push."""
+    rng = np.random.default_rng(5)
+    for i in range(count):
+        law = replace(params.contact, friction=rng.uniform(0.2, 1.0))
+        link = model.link_names[-1]
+        parameters = model.parameters.copy()
+        parameters[:, rows.MASS : rows.RATIO] *= rng.uniform(0.9, 1.1)
+        heavier = replace(model, parameters=parameters)
+        plant = Plant(heavier, replace(params, contact=law))
+        q = rd.integrate(model, rd.neutral(model), 0.2 * rng.standard_normal(model.nv), 1.0)
+        if model.floating_base:
+            q[2] = rng.uniform(0.09, 0.13)
+        plant.reset(q, rng.standard_normal(model.nv))
+        if i % 3 == 1:
+            plant.push(link, rng.standard_normal(6), 0.01, ramp=0.002)
+        yield plant
+
+
+@pytest.mark.parametrize("what", SIMILAR)
+@pytest.mark.parametrize("model", [HOPPER, arm_robot(), arm_robot(mimic=True)], ids=["hopper", "arm", "mimic"])
+def test_plants_that_share_a_tile_move_as_they_do_alone(model, what):
+    """To rounding: a lane's sums are not in the order of a plant's own kernel."""
+    n = len(model.joint_names)
+    commands = {"q_des": stream(11, 1, n), "kp": 20.0, "kd": 0.3, "tau": stream(STEPS, n)}
+    duration = STEPS * SIMILAR[what].timestep
+    several = list(similar(model, SIMILAR[what]))
+    rollout = rd.rollout_batch(several, duration, forces=True, **commands)
+    assert not rollout.diverged
+    for i, plant in enumerate(similar(model, SIMILAR[what])):
+        single = rd.rollout_batch([plant], duration, forces=True, **commands | {"q_des": commands["q_des"][i : i + 1]})
+        for mine, theirs in ((rollout.q, single.q), (rollout.qd, single.qd), (rollout.force_world, single.force_world)):
+            np.testing.assert_allclose(mine[i], theirs[0], 1e-9, 1e-9)
+        assert several[i].energy.total == pytest.approx(plant.energy.total, 1e-9, 1e-9)
+        assert several[i].time == plant.time
+
+
+@pytest.mark.parametrize("what", ["spring_damper", "impulse_bouncing", "delayed_and_slow"])
+def test_neighbours_in_a_tile_do_not_matter_to_the_last_bit(what):
+    """Motors at their limits too, for which a step is taken again by all lanes."""
+    commands = {"kp": 200.0, "kd": 1.0, "q_des": 1.0, "tau": 20.0 * stream(STEPS, 1)}
+    duration = STEPS * SIMILAR[what].timestep
+    together = rd.rollout_batch(list(similar(HOPPER, SIMILAR[what])), duration, threads=1, **commands)
+    assert (np.abs(together.tau) == 10.0).any()
+    few = rd.rollout_batch(list(similar(HOPPER, SIMILAR[what]))[3:7], duration, threads=3, **commands)
+    for mine, theirs in ((few.q, together.q), (few.qd, together.qd), (few.tau, together.tau)):
+        assert mine.tobytes() == theirs[3:7].tobytes()
+
+
+def test_a_plant_that_diverges_in_a_tile_does_not_disturb_the_others():
+    fine, spoiled = list(similar(HOPPER, SIMILAR["explicit"])), list(similar(HOPPER, SIMILAR["explicit"]))
+    spoiled[2].reset(spoiled[2].q, [0.0, 0.0, 0.0, 0.0, 0.0, -4e3, 0.0])
+    expected = rd.rollout_batch(fine, STEPS * 5e-4)
+    rollout = rd.rollout_batch(spoiled, STEPS * 5e-4, forces=True)
+    assert list(rollout.diverged) == [2]
+    assert rollout.steps[2] < STEPS
+    assert spoiled[2].time == pytest.approx(5e-4 * rollout.steps[2])
+    for values in (rollout.q, rollout.qd, rollout.tau, rollout.force_world):
+        assert np.isfinite(values).all()
+    others = [i for i in range(11) if i != 2]
+    np.testing.assert_allclose(rollout.q[others], expected.q[others], 1e-9, 1e-9)
+    assert (rollout.steps[others] == STEPS).all()
+    with pytest.raises(DivergedError, match="reset it first"):
+        spoiled[2].step()
+
+
+def test_plants_that_stopped_together_do_not_go_on():
+    several = [Plant(HOPPER, SIMILAR["explicit"]) for _ in range(5)]
+    q = rd.neutral(HOPPER)
+    q[2] = 0.12
+    for plant in several:
+        plant.reset(q, [0.0, 0.0, 0.0, 0.0, 0.0, -4e3, 0.0])
+    first, second = (rd.rollout_batch(several, STEPS * 5e-4) for _ in range(2))
+    assert list(first.diverged) == list(second.diverged) == list(range(5))
+    assert (second.steps == 0).all()
 
 
 def test_two_rollouts_are_one():
