@@ -13,7 +13,7 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (SHARE, ["package.xml"]),
-        (f"{SHARE}/config", sorted(glob("config/*.yaml"))),
+        (f"{SHARE}/config", sorted(glob("config/*.*"))),
         (f"{SHARE}/examples/ros2_control", sorted(glob("examples/ros2_control/*.*"))),
         (f"{SHARE}/launch", sorted(glob("launch/*.launch.py"))),
         (f"{SHARE}/rviz", sorted(glob("rviz/*.rviz"))),

@@ -44,6 +44,37 @@ def test_a_signal_ends_every_node_with_exit_code_0_and_without_a_word(number):
         assert [node.end(number) for node in nodes] == [(0, [])] * 4
 
 
+@pytest.mark.parametrize("limits", [{"ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF"}, {"ROS_LOCALHOST_ONLY": "1"}, {}], ids=str)
+def test_nodes_share_no_memory_with_processes_that_may_be_killed(limits, monkeypatch):
+    for name, value in limits.items():
+        monkeypatch.setenv(name, value)
+    assert not shares_memory()
+
+
+def test_shared_memory_is_used_where_the_user_chose_it(monkeypatch):
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")
+    monkeypatch.setenv("FASTDDS_BUILTIN_TRANSPORTS", "DEFAULT")
+    assert shares_memory()
+
+
+def test_a_profile_of_the_user_is_left_alone(monkeypatch, tmp_path):
+    profile = tmp_path / "mine.xml"
+    profile.write_text('<profiles xmlns="http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles"/>')
+    monkeypatch.setenv("FASTDDS_DEFAULT_PROFILES_FILE", str(profile))
+    monkeypatch.setenv("FASTRTPS_DEFAULT_PROFILES_FILE", str(profile))
+    assert shares_memory()
+
+
+def shares_memory() -> bool:
+    """Whether Fast DDS of a node has queues in shared memory."""
+    node = Process("controller")
+    with running(node):
+        node.await_line("ready")
+        shares = "/dev/shm/fast" in Path(f"/proc/{node.popen.pid}/maps").read_text()
+        assert node.end() == (0, [])
+    return shares
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 def test_signals_that_go_on_until_the_end_change_nothing(number):
     """As with an impatient user, or a terminal and a launch that both pass Ctrl-C on."""

@@ -16,6 +16,7 @@ from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from ..errors import RobotDynamicsError
+from ..share import share_folder
 from ..warm_up import LOADER
 from .component import Component, RCLError
 from .parameters import help_text
@@ -30,6 +31,8 @@ FOREVER = 1e8
 LAST_RESORT = 0.9
 """Wall time after a signal at which the process ends even if DDS does not let go [s]."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+PROFILES = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
+"""Where Fast DDS looks for a profile, since Kilted and before."""
 
 
 def run(component: type[Component], name: str, argv: Sequence[str] | None = None) -> int:
@@ -43,6 +46,7 @@ def run(component: type[Component], name: str, argv: Sequence[str] | None = None
         return 0
     with _ending_at_once():
         try:
+            _leave_shared_memory()
             rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
             gc.freeze()  # what is there already is not looked through at the end
             _live(component(name))
@@ -54,6 +58,25 @@ def run(component: type[Component], name: str, argv: Sequence[str] | None = None
             rclpy.try_shutdown()
         gc.collect()  # others hear that the node is gone when nothing refers to it any more
         os._exit(0)
+
+
+def _leave_shared_memory() -> None:
+    """Let Fast DDS go by UDP alone, unless the user configures it.
+
+    A process that is killed while it reads leaves its queue in shared memory as good as new, and whoever wrote there
+    goes on: its successor, which gets the same number, hears late or never. UDP costs as much time.
+    Restricted to this computer rmw_fastrtps insists on shared memory; the same restriction in a profile does not.
+    """
+    environment = os.environ
+    if "fastrtps" not in rclpy.get_rmw_implementation_identifier() or any(map(environment.get, PROFILES)):
+        return
+    alone = environment.get("ROS_LOCALHOST_ONLY") == "1"
+    if not alone and environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE") != "LOCALHOST":
+        environment.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
+    elif alone or not environment.get("ROS_STATIC_PEERS"):
+        environment.update(dict.fromkeys(PROFILES, str(share_folder() / "config" / "loopback.xml")))
+        environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SUBNET"
+        environment.pop("ROS_LOCALHOST_ONLY", None)
 
 
 def _live(node: Component) -> None:
