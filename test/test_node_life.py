@@ -14,6 +14,8 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from ros_nodes import PATIENCE, URDF, Peer, Process, peer, running
 from sensor_msgs.msg import JointState
@@ -73,6 +75,29 @@ def shares_memory() -> bool:
         shares = "/dev/shm/fast" in Path(f"/proc/{node.popen.pid}/maps").read_text()
         assert node.end() == (0, [])
     return shares
+
+
+def test_nodes_of_the_loop_run_in_real_time_where_that_is_permitted_while_they_are_active():
+    code = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))"
+    permitted = subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+    expected = {os.SCHED_FIFO if permitted else os.SCHED_OTHER}
+    nodes = [Process("plant"), Process("feedforward", *SIMULATED)]
+    with running(*nodes), peer() as us:
+        for node in nodes:
+            node.await_line("ready")
+            assert policies(node) == expected
+            assert any("thread_priority 50 is not permitted" in line for line in node.lines) != permitted
+        fast = Parameter("real_time_factor", value=0.0).to_parameter_msg()
+        assert us.call(SetParameters, "plant/set_parameters", parameters=[fast]).results[0].successful
+        change(us, "feedforward", Transition.TRANSITION_DEACTIVATE)
+        for node in nodes:
+            assert policies(node) == {os.SCHED_OTHER}
+        assert [node.end() for node in nodes] == [(0, [])] * 2
+
+
+def policies(node: Process) -> set[int]:
+    """How the threads of a node are scheduled."""
+    return {os.sched_getscheduler(int(thread)) for thread in os.listdir(f"/proc/{node.popen.pid}/task")}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])

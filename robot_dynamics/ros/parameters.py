@@ -64,6 +64,13 @@ class PlantParameters(RobotParameters):
     clock_rate: float = parameter(
         0.0, "Rate of /clock in simulated time; 0: every tick, for controllers that run on it.", "Hz", low=0, fixed=True
     )
+    thread_priority: int = parameter(
+        50,
+        "SCHED_FIFO priority of all threads while active, where the system permits it; 0: ordinary threads, "
+        "as with real_time_factor 0.",
+        low=0,
+        high=99,
+    )
     start_paused: bool = parameter(False, "Start with a paused clock; call ~/pause to run.", fixed=True)
     contact_model: Literal["spring_damper", "impulse"] = parameter(
         "spring_damper", "Law of the contact forces.", fixed=True
@@ -203,6 +210,12 @@ class FeedforwardParameters(RobotParameters):
     )
     estimate_contacts: bool = parameter(
         False, "Publish contacts estimated from joint efforts, for robots without foot sensors.", fixed=True
+    )
+    thread_priority: int = parameter(
+        50,
+        "SCHED_FIFO priority of all threads while active, where the system permits it; 0: ordinary threads.",
+        low=0,
+        high=99,
     )
 
 

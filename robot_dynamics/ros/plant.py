@@ -155,6 +155,7 @@ class PlantNode(Component):
         self.simulation_services = simulation_services.SimulationServices(self) if simulation_services.srv else None
         self.thread = threading.Thread(target=self.live, name="plant", daemon=True)
         self.thread.start()
+        self.keep_pace()
 
     def written(self) -> Iterator[tuple[Publisher, wire.Writer]]:
         """Yield what is published in every tick, in this order."""
@@ -166,8 +167,13 @@ class PlantNode(Component):
         yield self.joint_states, self.joint_message
         yield self.imus, self.imu_message
 
+    def keep_pace(self) -> None:
+        """Come before other processes, unless as fast as possible: then nothing else would run on this core."""
+        self.hurry(self.values.thread_priority if self.values.real_time_factor else 0)
+
     def stop(self) -> None:
         """End the thread; one that hangs inside DDS is left behind."""
+        self.hurry(0)
         self.stopping = True
         self.arrived.set()
         if self.simulation_services is not None:
@@ -181,6 +187,8 @@ class PlantNode(Component):
         actuation.action, actuation.limit = v.timeout_action, v.effort_scale * self.model.effort_limit
         actuation.targets.max_age = actuation.efforts.max_age = v.command_timeout
         self.pace.factor = v.real_time_factor
+        if self.active:
+            self.keep_pace()
 
     def posted(self, kind: type, topic: str, handler: Callable[[Any], None], qos: Any, raw: bool = False) -> None:
         """Subscribe; the handler runs in the simulation's thread before its next tick."""
