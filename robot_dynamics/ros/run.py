@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -32,7 +33,7 @@ LAST_RESORT = 0.9
 """Wall time after a signal at which the process ends even if DDS does not let go [s]."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PROFILES = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
-"""Where Fast DDS looks for a profile, since Kilted and before."""
+"""Where Fast DDS looks for a profile: libfastdds (since Kilted), libfastrtps."""
 
 
 def run(component: type[Component], name: str, argv: Sequence[str] | None = None) -> int:
@@ -70,11 +71,15 @@ def _leave_shared_memory() -> None:
     environment = os.environ
     if "fastrtps" not in rclpy.get_rmw_implementation_identifier() or any(map(environment.get, PROFILES)):
         return
+    libraries = Path("/proc/self/maps")
+    if not libraries.exists():  # not on Linux
+        return
     alone = environment.get("ROS_LOCALHOST_ONLY") == "1"
     if not alone and environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE") != "LOCALHOST":
         environment.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
     elif alone or not environment.get("ROS_STATIC_PEERS"):
-        environment.update(dict.fromkeys(PROFILES, str(share_folder() / "config" / "loopback.xml")))
+        own = PROFILES["libfastrtps" in libraries.read_text()]  # it does not know the other name, or complains
+        environment[own] = str(share_folder() / "config" / "loopback.xml")
         environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SUBNET"
         environment.pop("ROS_LOCALHOST_ONLY", None)
 
