@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -82,8 +83,9 @@ def rollout_batch(
     figures = _figures((q_des, qd_des, kp, kd, tau), (len(plants), steps, n))
     log = np.empty((len(plants), steps, model.nq + model.nv + n + 3 * points))
     runs = [_Run(plant, _commands(figures, i), log[i]) for i, plant in enumerate(plants)]
+    laying = Lock()
     with ThreadPoolExecutor(count_cores() if threads is None else threads) as pool:
-        list(pool.map(_follow, _tiles(runs)))
+        list(pool.map(lambda tile: _follow(tile, laying), _tiles(runs)))
     q, qd, efforts, force = np.split(log, np.cumsum([model.nq, model.nv, n]), axis=2)
     return Rollout(
         time=first.params.timestep * np.arange(1.0, steps + 1.0),
@@ -126,10 +128,14 @@ def _tiles(runs: Sequence[_Run]) -> list[list[_Run]]:
     return [same[i : i + LANES] for same in forms.values() for i in range(0, len(same), LANES)]
 
 
-def _follow(runs: list[_Run]) -> None:
-    """Take plants of one form through all their steps; the others go on when one stops."""
+def _follow(runs: list[_Run], laying: Lock) -> None:
+    """Take plants of one form through all their steps; the others go on when one stops.
+
+    Two threads that lay their tiles at once would pass the interpreter to and fro at every array: `laying` is for one.
+    """
     while len(runs) >= FEWEST:
-        tile = Tile([run.plant for run in runs])
+        with laying:
+            tile = Tile([run.plant for run in runs])
         taken, status = tile.follow([run.ahead() for run in runs], [run.log[run.taken :] for run in runs])
         tile.give_back()
         for run, count, end in zip(runs, taken, status, strict=True):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .description import Array
 from .kernels import plant_memory as at
 from .kernels import step
-from .kernels.jit import Lanes, bound
+from .kernels.jit import Lanes, entry
 from .kernels.lanes import LANES, aligned
 from .plant import Plant
 
@@ -63,8 +63,7 @@ class Tile:
         self._memory = tuple(problem), work
         self._settings = tuple(plants[0].settings)
         self._status = aligned((1, LANES), np.int64)
-        entry: Any = bound(step.run_lanes, *self._arguments(0, aligned((0, 0, LANES))))
-        self._take_steps = entry.func
+        self._take_steps = entry(step.run_lanes, self._arguments(0, aligned((0, 0, LANES))))
 
     def _filled(self, several: Sequence[Any]) -> list[Any]:
         """Something of each plant, and for the lanes that are left over that of the last one."""

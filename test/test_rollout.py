@@ -2,13 +2,16 @@
 
 from dataclasses import replace
 
+import numba
 import numpy as np
 import pytest
 
 import robot_dynamics as rd
 from robot_dynamics.errors import DivergedError, ParameterError, ShapeError
 from robot_dynamics.kernels import rows
+from robot_dynamics.kernels.lanes import LANES, aligned
 from robot_dynamics.plant import Plant
+from robot_dynamics.tile import Tile
 
 HOPPER = rd.load_urdf(
     '<robot name="hopper"><link name="body"><inertial><mass value="2"/>'
@@ -146,6 +149,14 @@ def test_plants_that_share_a_tile_move_as_they_do_alone(model, what):
             np.testing.assert_allclose(mine[i], theirs[0], 1e-9, 1e-9)
         assert several[i].energy.total == pytest.approx(plant.energy.total, 1e-9, 1e-9)
         assert several[i].time == plant.time
+
+
+def test_tiles_of_all_forms_are_of_one_type():
+    """The kernel is looked up by it once in a process."""
+    given = [(model, params) for model in (HOPPER, arm_robot(), arm_robot(mimic=True)) for params in SIMILAR.values()]
+    given.append((HOPPER, rd.PlantParams(H, rd.Impulse(restitution=0, recovery=1, recovery_speed=1))))
+    tiles = [Tile(list(similar(model, params, 3))) for model, params in given]
+    assert len({numba.typeof(tile._arguments(0, aligned((0, 0, LANES)))) for tile in tiles}) == 1
 
 
 @pytest.mark.parametrize("what", ["spring_damper", "impulse_bouncing", "delayed_and_slow"])

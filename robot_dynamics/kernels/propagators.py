@@ -57,16 +57,16 @@ from .tree import (
 
 
 @routine
-def free_motion_of(levels, limbed, memory, topology, parameters, q, qd, tau, f_ext, added, L, w, qdd):
+def free_motion_of(levels, limbed, memory, topology, parameters, q, qd, tau, f_ext, added, L, w, there, qdd):
     """Qdd without contacts, leaving in `w` and `L`, or `memory`, what paths need; `added` (nv,) joins H's diagonal.
 
-    levels, limbed, memory: those of `limbs` if that driver takes the robot, else () and any arrays.
-    Returns -1, or the first dof without inertia.
+    levels, limbed, memory: those of `limbs` if that driver takes the robot, else () and any arrays. there: `w` holds
+    the placements at q, as `books_of` and `tree.place` leave them. Returns -1, or the first dof without inertia.
     """
     if len(levels) > 0:
         limbs.aba(levels, limbed, q, qd, tau, f_ext, added, memory, qdd)
         return -1
-    return tree_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, qdd)
+    return tree_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, there, qdd)
 
 
 @routine
@@ -90,12 +90,12 @@ def twists_of(levels, limbed, memory, topology, parameters, qd, o, w):
 
 
 @routine
-def tree_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, qdd):
+def tree_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, there, qdd):
     """`free_motion_of` for any tree."""
     clear_world(w)
     g = row3(parameters, 0, GRAVITY)
     if L.shape[0] == 0:
-        aba_outward(topology, parameters, q, qd, f_ext, w)
+        aba_outward(topology, parameters, q, qd, f_ext, w, there)
         aba_inward(topology, parameters, qd, tau, added, w)
         aba_accelerations(topology, g, w, qdd)
         return -1
@@ -312,13 +312,14 @@ def couple(levels, limbed, topology, L, g, count, n, carrier, z, y, A):
         return
     dense = L.shape[0] > 0
     for a in range(count):
-        for b in range(a + 1):
-            for i in each(-1 if dense else meet(topology, carrier[a], carrier[b])):
-                S = scale9(g, block_product(topology, i, 3 * a, 3 * b, z, y))
-                if a == b:
-                    S = (S[0], S[1], S[2], S[1], S[4], S[5], S[2], S[5], S[8])
-                set_block(A, 3 * a, 3 * b, S)
-                set_block(A, 3 * b, 3 * a, transpose(S))
+        for i in each(carrier[a]):
+            for b in range(a + 1):
+                for j in each(carrier[b]):
+                    S = scale9(g, block_product(topology, -1 if dense else meet(topology, i, j), 3 * a, 3 * b, z, y))
+                    if a == b:
+                        S = (S[0], S[1], S[2], S[1], S[4], S[5], S[2], S[5], S[8])
+                    set_block(A, 3 * a, 3 * b, S)
+                    set_block(A, 3 * b, 3 * a, transpose(S))
     for a in range(3 * count, n):
         for b in range(a + 1):
             other = b // 3 if b < 3 * count else b - 2 * count
@@ -373,7 +374,7 @@ def inertia_at(levels, limbed, topology, parameters, q, memory, vectors, L, w):
         limbs.articulated_inertia(levels, limbed, q, memory)
         return
     still, answer = vectors[0], vectors[1]
-    tree_motion_of(topology, parameters, q, still, still, still[:0], still, L, w, answer)
+    tree_motion_of(topology, parameters, q, still, still, still[:0], still, L, w, False, answer)
     world_poses(topology, w)
 
 

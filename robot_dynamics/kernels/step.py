@@ -38,7 +38,7 @@ from .propagators import (
 from .rows import part3, part3_to, part4, row3, row6, row9, set3, set9
 from .scalar import ZERO3, add, apply_blocks, cross, dot, inverse_blocks, mul, quaternion_matrix, scale, sub, tmul
 from .terrain import DAMPING, FRICTION, STIFFNESS, nearest_surface
-from .tree import composites
+from .tree import composites, place
 
 EXPLICIT = 2
 LINEAR = 3
@@ -673,7 +673,8 @@ def free_motion(levels, robot, joints, state, settings, command, pushed):
     drive(joints, state, settings, command.acting)
     failed = free_motion_of(
         levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, joints.dofs[at.TAU],
-        robot.f_ext if anywhere(pushed) else robot.f_ext[:0], joints.dofs[at.ADDED], robot.factor, robot.w, state.qdd,
+        robot.f_ext if anywhere(pushed) else robot.f_ext[:0], joints.dofs[at.ADDED], robot.factor, robot.w, True,
+        state.qdd,
     )  # fmt: skip
     for k in range(state.qd.shape[0]):
         joints.dofs[at.AHEAD, k] = state.qd[k] + settings.timestep * state.qdd[k]
@@ -760,7 +761,7 @@ def heun(levels, robot, joints, state, settings):
     integrate(robot.topology, state.q, state.qd, h, q)
     free_motion_of(
         levels, robot.limbed, robot.memory, robot.topology, robot.parameters, q, dofs[at.AHEAD], dofs[at.TAU],
-        robot.f_ext[:0], dofs[at.ADDED], robot.factor, robot.w, dofs[at.RATE],
+        robot.f_ext[:0], dofs[at.ADDED], robot.factor, robot.w, False, dofs[at.RATE],
     )  # fmt: skip
     for k in range(state.qd.shape[0]):
         dofs[at.AHEAD, k] = state.qd[k] + 0.5 * h * (state.qdd[k] + dofs[at.RATE, k])
@@ -858,7 +859,7 @@ def runge_kutta(levels, robot, joints, state, h):
         configuration_rate(robot.topology, q, v, configurations[at.RATE_Q + stage])
         free_motion_of(
             levels, robot.limbed, robot.memory, robot.topology, robot.parameters, q, v, dofs[at.TAU],
-            robot.f_ext[:0], dofs[at.ADDED], robot.factor, robot.w, dofs[at.RATE + stage],
+            robot.f_ext[:0], dofs[at.ADDED], robot.factor, robot.w, False, dofs[at.RATE + stage],
         )  # fmt: skip
     weighted_sum(state.q, configurations[at.RATE_Q :], h / 6.0)
     weighted_sum(state.qd, dofs[at.RATE :], h / 6.0)
@@ -995,6 +996,8 @@ def note(joints, ground, state, row):
 def take(levels, robot, joints, ground, state, settings, command, problem, steps, log):
     """`run` of named bundles."""
     model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
+    if len(levels) == 0:
+        place(robot.topology, robot.parameters, state.q, robot.w)
     for k in range(steps):
         remember(joints, ground, state)
         pushed = prepare(robot, joints, ground, state, settings, command, k)

@@ -447,13 +447,14 @@ def composites(topology, parameters, q, w):
 
 
 @inline
-def aba_outward(topology, parameters, q, qd, f_ext, w):
-    """Pass 1 of ABA: placement, velocity, c_i, I^A = I, p^A = v x* I v - f^X."""
-    turn(topology, parameters, q, w)
+def aba_outward(topology, parameters, q, qd, f_ext, w, there):
+    """Pass 1 of ABA: placement unless it is `there`, velocity, c_i, I^A = I, p^A = v x* I v - f^X."""
+    if not there:
+        turn(topology, parameters, q, w)
     set3(w, 0, W, ZERO3)
     for i in range(1, topology.shape[0]):
         j = parent(topology, i)
-        placed, p = placement(topology, parameters, i, q, w)
+        placed, p = (row9(w, i, E), row3(w, i, P)) if there else placement(topology, parameters, i, q, w)
         wj = row3(w, j, W)
         wi, cl, ca = motion(topology, parameters, i, placed, wj, cross(wj, cross(wj, p)), qd)
         h = row3(parameters, i, MOMENT)
@@ -634,7 +635,7 @@ def aba(topology, parameters, q, qd, tau, f_ext, w, qdd):
     clear_world(w)
     for k in range(qd.shape[0]):
         qdd[k] = 0.0
-    aba_outward(topology, parameters, q, qd, f_ext, w)
+    aba_outward(topology, parameters, q, qd, f_ext, w, False)
     aba_inward(topology, parameters, qd, tau, qdd, w)  # nothing joins the armature
     aba_accelerations(topology, row3(parameters, 0, GRAVITY), w, qdd)
 
