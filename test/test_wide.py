@@ -118,7 +118,7 @@ def lanes_of(several):
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.py_func.__name__)
+@pytest.mark.parametrize("program", PROGRAMS, ids=["ways", "loops", "places"])
 def test_each_lane_answers_as_python(program, seed, monkeypatch):
     monkeypatch.setattr(jit, "CACHE_FOLDER", None)
     wide = spread(program)

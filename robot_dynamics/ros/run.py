@@ -64,9 +64,9 @@ def run(component: type[Component], name: str, argv: Sequence[str] | None = None
 def _leave_shared_memory() -> None:
     """Let Fast DDS go by UDP alone, unless the user configures it.
 
-    A process that is killed while it reads leaves its queue in shared memory as good as new, and whoever wrote there
-    goes on: its successor, which gets the same number, hears late or never. UDP costs as much time.
-    Restricted to this computer rmw_fastrtps insists on shared memory; the same restriction in a profile does not.
+    Where a process was killed, those who wrote to it and its successor both make its queue in shared memory anew. They
+    may end with two of one name: then the successor hears late or never. UDP costs as much time. Restricted
+    to this computer rmw_fastrtps insists on shared memory; the same restriction in a profile does not.
     """
     environment = os.environ
     if "fastrtps" not in rclpy.get_rmw_implementation_identifier() or any(map(environment.get, PROFILES)):
