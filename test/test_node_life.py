@@ -166,7 +166,8 @@ def test_a_signal_ends_a_node_that_is_still_imported(monkeypatch, module, number
         node.await_line(f" {module}")  # however deep in others' imports
         code, lines = node.end(number)
     assert code == 0
-    assert [line for line in lines if not line.startswith("import time:")] == []
+    ours = ("import time:", "[INFO]", "[WARN]")  # on a busy machine the node is further when the signal comes
+    assert [line for line in lines if not line.startswith(ours)] == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
