@@ -65,7 +65,7 @@ def _leave_shared_memory() -> None:
     """Let Fast DDS go by UDP alone, unless the user configures it.
 
     Where a process was killed, those who wrote to it and its successor both make its queue in shared memory anew. They
-    may end with two of one name: then the successor hears late or never. UDP costs some percent of a core more at 1 kHz.
+    may end with two of one name: then the successor hears late or never. UDP costs some percent of a core at 1 kHz.
     Restricted to this computer rmw_fastrtps insists on shared memory; the same restriction in a profile does not.
     """
     environment = os.environ
