@@ -22,6 +22,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics.ros import run
+from robot_dynamics.ros.realtime import DEVICE
 
 pytestmark = pytest.mark.ros
 NODES = ("plant", "feedforward", "monitor", "controller")
@@ -80,6 +81,7 @@ def shares_memory() -> bool:
 def test_nodes_of_the_loop_run_in_real_time_where_that_is_permitted_while_they_are_active():
     code = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))"
     permitted = subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+    awake = os.access(DEVICE, os.W_OK)
     expected = {os.SCHED_FIFO if permitted else os.SCHED_OTHER}
     nodes = [Process("plant"), Process("feedforward", *SIMULATED)]
     with running(*nodes), peer() as us:
@@ -87,17 +89,25 @@ def test_nodes_of_the_loop_run_in_real_time_where_that_is_permitted_while_they_a
             node.await_line("ready")
             assert policies(node) == expected
             assert any("thread_priority 50 is not permitted" in line for line in node.lines) != permitted
+            assert keeps_processors_awake(node) == awake
+            assert any("wake_latency 0 s is not permitted" in line for line in node.lines) != awake
         fast = Parameter("real_time_factor", value=0.0).to_parameter_msg()
         assert us.call(SetParameters, "plant/set_parameters", parameters=[fast]).results[0].successful
         change(us, "feedforward", Transition.TRANSITION_DEACTIVATE)
         for node in nodes:
             assert policies(node) == {os.SCHED_OTHER}
+            assert not keeps_processors_awake(node)
         assert [node.end() for node in nodes] == [(0, [])] * 2
 
 
 def policies(node: Process) -> set[int]:
     """How the threads of a node are scheduled."""
     return {os.sched_getscheduler(int(thread)) for thread in os.listdir(f"/proc/{node.popen.pid}/task")}
+
+
+def keeps_processors_awake(node: Process) -> bool:
+    """Whether a node has the file open that says how soon they must wake."""
+    return any(file.resolve() == DEVICE for file in Path(f"/proc/{node.popen.pid}/fd").iterdir())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])

@@ -1,11 +1,9 @@
 """What all nodes share: parameters, the robot description, lifecycle, diagnostics and throttled warnings."""
 
-import os
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from copy import copy
 from dataclasses import fields
 from typing import Any, ClassVar, get_origin
@@ -33,6 +31,7 @@ from ..urdf import load_urdf
 from ..warm_up import kind_of, warm_up_once
 from . import convert, wire
 from .parameters import RobotParameters, checked, range_text
+from .realtime import ANY, Urgency
 
 RELIABLE = QoSProfile(depth=10)
 LATEST = QoSProfile(depth=1)
@@ -74,6 +73,7 @@ class Component(LifecycleNode):
         self.wake = Future()
         self.ended = False
         self._warnings = Throttle(2.0)
+        self._urgency = Urgency()
         self.listened: frozenset[Publisher] = frozenset()
         self.values = self._declared()
         self.add_on_set_parameters_callback(self._changed)
@@ -197,10 +197,13 @@ class Component(LifecycleNode):
         """How many publish a topic, remapped as our subscription to it."""
         return self.count_publishers(self.resolve_topic_name(topic))
 
-    def hurry(self, priority: int) -> None:
-        """Let all threads run under SCHED_FIFO, at 0 as any others, or say that it is not permitted."""
-        if not schedule(priority) and priority:
-            self.get_logger().info(f"thread_priority {priority} is not permitted (ulimit -r): ordinary threads")
+    def hurry(self, priority: int = 0, latency: float = ANY) -> None:
+        """Let all threads run under SCHED_FIFO (0: as any others) and processors wake within `latency` [s].
+
+        What is not permitted is said.
+        """
+        for refused in self._urgency.ask(priority, latency):
+            self.get_logger().info(refused)
 
     def warn(self, text: str) -> None:
         """Warn at most every two seconds about each kind of problem."""
@@ -450,18 +453,6 @@ class Component(LifecycleNode):
         msg = DiagnosticArray(status=[convert.msg_from_status(name, hardware, level, message, values)])
         convert.write_stamp(msg.header.stamp, self.nanoseconds())
         self._diagnostics.publish(msg)
-
-
-def schedule(priority: int) -> bool:
-    """Put all threads of this process under SCHED_FIFO at `priority`, at 0 back; returns whether that is permitted."""
-    try:
-        policy = os.SCHED_FIFO if priority else os.SCHED_OTHER
-        for thread in os.listdir("/proc/self/task"):
-            with suppress(ProcessLookupError):
-                os.sched_setscheduler(int(thread), policy, os.sched_param(priority))
-    except (AttributeError, OSError):  # not on Linux, or not for this user
-        return False
-    return True
 
 
 def sender(publisher: Publisher) -> Callable[[bytes], None]:

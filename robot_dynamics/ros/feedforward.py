@@ -94,7 +94,7 @@ class FeedforwardNode(Component):
         self.timer(0.5 * self.values.state_timeout, self.on_watch)
         self.closely = self.timer(0.1 * self.values.state_timeout, self.on_silence)
         self.closely.cancel()
-        self.hurry(self.values.thread_priority)
+        self.hurry(self.values.thread_priority, self.values.wake_latency)
 
     def stop(self) -> None:
         """Leave zeros behind, for effort controllers hold what they got last; ramp up again when reactivated."""
@@ -102,7 +102,7 @@ class FeedforwardNode(Component):
         for publisher in filter(None, (self.efforts, self.commands)):
             publisher.wait_for_all_acked(LAST_WORDS)
         self.feeder.enable(self.feeder.limiter.enabled)
-        self.hurry(0)
+        self.hurry()
 
     def on_state(self, data: bytes) -> None:
         """Answer a joint state with efforts; base and contacts are those known by now."""
@@ -261,7 +261,7 @@ class FeedforwardNode(Component):
         feeder.state.joints.max_age = feeder.state.base.max_age = self.references.max_age = v.state_timeout
         feeder.stance.threshold, feeder.stance.max_age = v.contact_threshold, v.state_timeout
         if self.active:
-            self.hurry(v.thread_priority)
+            self.hurry(v.thread_priority, v.wake_latency)
 
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report the limiter, ages, time inside the callback, and refusals."""

@@ -71,6 +71,14 @@ class PlantParameters(RobotParameters):
         low=0,
         high=99,
     )
+    wake_latency: float = parameter(
+        0.0,
+        "Processors wake from idleness within this time while active, where the system permits it; 0: they do not "
+        "sleep; 1: as they like, as with real_time_factor 0.",
+        "s",
+        low=0,
+        high=1,
+    )
     start_paused: bool = parameter(False, "Start with a paused clock; call ~/pause to run.", fixed=True)
     contact_model: Literal["spring_damper", "impulse"] = parameter(
         "spring_damper", "Law of the contact forces.", fixed=True
@@ -216,6 +224,14 @@ class FeedforwardParameters(RobotParameters):
         "SCHED_FIFO priority of all threads while active, where the system permits it; 0: ordinary threads.",
         low=0,
         high=99,
+    )
+    wake_latency: float = parameter(
+        0.0,
+        "Processors wake from idleness within this time while active, where the system permits it; 0: they do not "
+        "sleep; 1: as they like.",
+        "s",
+        low=0,
+        high=1,
     )
 
 

@@ -169,11 +169,12 @@ class PlantNode(Component):
 
     def keep_pace(self) -> None:
         """Come before other processes, unless as fast as possible: then nothing else would run on this core."""
-        self.hurry(self.values.thread_priority if self.values.real_time_factor else 0)
+        v = self.values
+        self.hurry(v.thread_priority, v.wake_latency) if v.real_time_factor else self.hurry()
 
     def stop(self) -> None:
         """End the thread; one that hangs inside DDS is left behind."""
-        self.hurry(0)
+        self.hurry()
         self.stopping = True
         self.arrived.set()
         if self.simulation_services is not None:

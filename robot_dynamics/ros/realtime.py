@@ -1,0 +1,54 @@
+"""What a node of the loop asks of the system so that it is on time."""
+
+import os
+import struct
+from contextlib import suppress
+from pathlib import Path
+
+DEVICE = Path("/dev/cpu_dma_latency")
+"""Linux lets no processor sleep so deep that it wakes later than what is written here [us], while it is open."""
+ANY = 1.0
+"""A latency that asks for nothing [s]."""
+
+
+class Urgency:
+    """SCHED_FIFO for all threads of this process, and processors that wake soon."""
+
+    def __init__(self) -> None:
+        """Ask for nothing yet."""
+        self._request: int | None = None
+
+    def ask(self, priority: int = 0, latency: float = ANY) -> list[str]:
+        """Ask for `priority` (0: ordinary threads) and `latency` [s] in place of the last; says what is not permitted.
+
+        The system forgets it all when the process ends.
+        """
+        refused = []
+        if not self._schedule(priority) and priority:
+            refused.append(f"thread_priority {priority} is not permitted (ulimit -r): ordinary threads")
+        if not self._wake_within(latency):
+            refused.append(f"wake_latency {latency:g} s is not permitted (no access to {DEVICE}): processors sleep")
+        return refused
+
+    def _schedule(self, priority: int) -> bool:
+        try:
+            policy = os.SCHED_FIFO if priority else os.SCHED_OTHER
+            for thread in os.listdir("/proc/self/task"):
+                with suppress(ProcessLookupError):
+                    os.sched_setscheduler(int(thread), policy, os.sched_param(priority))
+        except (AttributeError, OSError):  # not on Linux, or not for this user
+            return False
+        return True
+
+    def _wake_within(self, latency: float) -> bool:
+        if self._request is not None:
+            os.close(self._request)
+            self._request = None
+        if latency >= ANY:
+            return True
+        try:
+            self._request = os.open(DEVICE, os.O_WRONLY)
+            os.write(self._request, struct.pack("i", round(1e6 * latency)))
+        except OSError:
+            return False
+        return True
