@@ -24,9 +24,9 @@ def problem(seed, model):
     return (h * W if model == contact.IMPLICIT else W), rng.standard_normal(n), points, bounds, h, int(k), n
 
 
-def solve(model, given, sweeps=20, tolerance=1e-10):
+def solve(model, given, sweeps=20, tolerance=1e-10, start=None):
     A, b, points, bounds, h, k, n = given
-    f = np.zeros(n)
+    f = np.zeros(n) if start is None else start.copy()
     work = contact.scratch(k, n - 3 * k)
     rows = np.pad(A, ((0, 0), (0, whole(n) - n)), constant_values=np.nan)  # what stands behind n is not looked at
     found = contact.solve_contacts(model, rows, b, points, bounds, h, k, n, sweeps, tolerance, f, work)
@@ -51,6 +51,17 @@ def test_spring_damper_forces_obey_the_law_at_the_end_of_the_step(seed, sweeps):
         if normal == 0.0 or size > mu * normal:
             trial *= mu * normal / max(size, 1e-300)
         np.testing.assert_allclose(f[3 * i : 3 * i + 3], [*trial, normal], atol=1e-6 * (1.0 + normal))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_forces_that_are_nearly_right_lead_to_the_same_ones_as_none(seed):
+    given = problem(seed, contact.IMPLICIT)
+    f, _, _ = solve(contact.IMPLICIT, given, sweeps=200, tolerance=1e-12)
+    near = f * (1.0 + 1e-4 * np.random.default_rng(seed).standard_normal(len(f)))
+    found, _, (_, residual, missed) = solve(contact.IMPLICIT, given, start=near)
+    assert not missed
+    assert residual < 1e-9
+    np.testing.assert_allclose(found, f, atol=1e-8 * (1.0 + np.abs(f).max()))
 
 
 @pytest.mark.parametrize("sweeps", [1, 20])

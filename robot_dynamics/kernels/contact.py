@@ -28,6 +28,8 @@ CONTACT_COLUMNS = 6
 
 FIRM = 1e-12
 """A direction that gives way by less than this share of another one's is one that the point cannot move in."""
+NEAR = 1e-3
+"""A Newton step of a contact no longer than this share of sqrt(depth) misses the force by 1e-6 of it or less."""
 NEWTON_STEPS = 30
 ALL_SWEEPS = 200
 LINEAR_SLIP_SPEED = 0.01
@@ -93,7 +95,7 @@ def next_deflection(depth, f, d, h, law):
     return (g * d[0], g * d[1])
 
 
-# ---------------------------------------------------------------------------------------------- one contact, exactly
+# ---------------------------------------------------------------------------------------------- one contact
 
 
 @inline
@@ -158,11 +160,42 @@ def force_at_depth(y, z_f, h, w, axes, p, law):
     return (f_x, f_y, f_n), y * y - z_f + h * (w[5] * f_n + w[2] * f_x + w[4] * f_y)
 
 
+@inline
+def sticking_step(y, z_f, h, w, p, law):
+    """Newton step of (N8) from the end depth y^2 of a contact that sticks: force there, and the step in y; y > 0.
+
+    (N7) with lam = m/y: M f_t = -y p with M = 1 + y C w_tt, hence M f_t' = -(p + y p' + C w_tt f_t).
+    """
+    K, D, _ = law
+    C = D + h * K
+    zeta, p_x, p_y = p
+    stiff = (K + D / h) * y * y
+    free = D / h * zeta
+    f_n = y * (stiff - free)
+    df_n = 3.0 * stiff - free
+    p_x += C * f_n * w[2]
+    p_y += C * f_n * w[4]
+    m_xx = 1.0 + y * C * w[0]
+    m_xy = y * C * w[1]
+    m_yy = 1.0 + y * C * w[3]
+    g = -1.0 / (m_xx * m_yy - m_xy * m_xy)
+    f_x = g * y * (m_yy * p_x - m_xy * p_y)
+    f_y = g * y * (m_xx * p_y - m_xy * p_x)
+    e_x = p_x + C * (y * df_n * w[2] + w[0] * f_x + w[1] * f_y)
+    e_y = p_y + C * (y * df_n * w[4] + w[1] * f_x + w[3] * f_y)
+    df_x = g * (m_yy * e_x - m_xy * e_y)
+    df_y = g * (m_xx * e_y - m_xy * e_x)
+    r = y * y - z_f + h * (w[5] * f_n + w[2] * f_x + w[4] * f_y)
+    dy = -r / (2.0 * y + h * (w[5] * df_n + w[2] * df_x + w[4] * df_y))
+    return (f_x + dy * df_x, f_y + dy * df_y, f_n + dy * df_n), dy
+
+
 @routine
 def implicit_point(w, a, zeta, d, h, law, guess):
     """Force of one contact at the end of the step (SPEC 6.4): free velocity a, own block w of A, sqrt(depth) guessed.
 
-    The bracket exists: for large forces the friction cannot pull in more than the Schur complement of w leaves.
+    One Newton step where the contact goes on sticking near the guess, else the root itself. Its bracket exists: for
+    large forces the friction cannot pull in more than the Schur complement of w leaves.
     """
     K, D, _ = law
     z_s = max(0.0, D / h * zeta / (K + D / h))
@@ -171,6 +204,10 @@ def implicit_point(w, a, zeta, d, h, law, guess):
         return ZERO3
     C = D + h * K
     p = (zeta, K * d[0] + C * a[0], K * d[1] + C * a[1])
+    if guess > 0.0:
+        f, dy = sticking_step(guess, z_f, h, w, p, law)
+        if f[2] > 0.0 and abs(dy) <= NEAR * guess and f[0] * f[0] + f[1] * f[1] <= (law[2] * f[2]) ** 2:
+            return f
     axes = eigen2(w[0], w[1], w[3])
     tolerance = 1e-14 * (abs(z_f) + 1e-9)
     lo = math.sqrt(z_s)
@@ -342,7 +379,7 @@ def scalar_sweep(A, bounds, k, n, f, u):
 
 @routine
 def sweep(model, A, points, bounds, h, k, n, f, u):
-    """One block Gauss-Seidel pass, each contact solved exactly. Returns the change relative to the forces."""
+    """One block Gauss-Seidel pass, each contact solved by itself. Returns the change relative to the forces."""
     total, largest = scalar_sweep(A, bounds, k, n, f, u)
     load = 0.0
     top = 0.0
