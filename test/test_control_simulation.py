@@ -176,6 +176,17 @@ def test_late_ticks_are_counted_and_a_lost_while_is_not_caught_up(clock):
     assert clock.now == pytest.approx(behind + 0.01)
 
 
+@pytest.mark.parametrize("needed", [0.0101, 0.02, 0.5])
+def test_ticks_that_cannot_keep_up_leave_some_time_to_others(clock, needed):
+    ticks, slept = pace.Pace(0.01), 0.0
+    for _ in range(1000):
+        clock.now += needed
+        before = clock.now
+        ticks.wait()
+        slept += clock.now - before
+    assert 0.009 < slept / (clock.now - 100.0) < 0.06
+
+
 def test_as_fast_as_possible_never_sleeps(clock):
     ticks = pace.Pace(0.01, factor=0.0)
     for _ in range(3):

@@ -7,6 +7,9 @@ LATE = 1e-3
 """A tick that comes this much more than a period [s] after the one before counts as late."""
 LOST = 0.1
 """Behind by more than this [s], the deadlines start anew."""
+AWAKE, REST = 0.1, 5e-3
+"""After so long without a sleep a tick sleeps this long [s] although it is late: at its priority it would else keep all
+others from its processor."""
 
 
 class Pace:
@@ -21,7 +24,7 @@ class Pace:
 
     def restart(self) -> None:
         """Let the next deadline be one period from now."""
-        self._deadline = time.monotonic()
+        self._deadline = self._slept = time.monotonic()
         self._recent.clear()
 
     def wait(self) -> None:
@@ -29,9 +32,10 @@ class Pace:
         now = time.monotonic()
         if self.factor > 0:
             self._deadline += self.period / self.factor
-            if self._deadline > now:
-                time.sleep(self._deadline - now)
-                now = time.monotonic()
+            rest = REST if now - self._slept > AWAKE else 0.0
+            if (span := max(self._deadline - now, rest)) > 0.0:
+                time.sleep(span)
+                now = self._slept = time.monotonic()
             if now - self._deadline > LOST:
                 self._deadline = now
             self.late += bool(self._recent) and now - self._recent[-1] > self.period / self.factor + LATE
