@@ -107,7 +107,7 @@ counted from 1; their number."""
 SEAT_SIZE = SEAT * LANES
 PATH_SIZE = DEEPEST * 3 * LANES
 ROOT_SIZE = 36 * LANES
-SEEN_SIZE = DEEPEST * SEEN * LANES
+SEEN_SIZE = (DEEPEST + 1) * SEEN * LANES
 WRENCH_SIZE = DEEPEST * 6 * LANES
 JOINT_SIZE = DEEPEST * LANES
 ENTRY_SIZE = DEEPEST * DEEPEST * LANES
@@ -839,27 +839,36 @@ def respond(levels, robot, memory, X):
 
 
 @inline
-def books_limb(walk, levels, robot, limb, iq, iv, q, qd, R, x, w, v, seen):
-    """Sums of `body_books` over the limb ahead, its carrier at R, x with the twist w, v in own axes."""
-    if len(levels) == 0:
-        return ZERO3, ZERO3, ZERO3, 0.0
-    t = len(levels) - 1
-    rate = lane(qd, iv)
-    E_, p = placement(robot, t, limb, lane(q, iq))
+def place_in_lanes(t, R, x, spin, v, seen):
+    """Write pose and twist of a body that all lanes share where those of joint t stand."""
+    for limb in range(LANES):
+        o = t * SEEN * LANES + limb
+        to_lane9(seen, o + ATTITUDE * LANES, R)
+        to_lane3(seen, o + PLACE * LANES, x)
+        to_lane3(seen, o + SPIN * LANES, spin)
+        to_lane3(seen, o + SPEED * LANES, v)
+
+
+@inline
+def see(robot, t, limb, x, rate, seen):
+    """Write pose and twist of joint t from those of its carrier; returns `body_books` of the body behind it."""
+    o = t * SEEN * LANES + limb
+    c = o + SEEN * LANES
+    R, w = lane9(seen, c + ATTITUDE * LANES), lane3(seen, c + SPIN * LANES)
+    xc, v = lane3(seen, c + PLACE * LANES), lane3(seen, c + SPEED * LANES)
+    E_, p = placement(robot, t, limb, x)
     Ri = matmul(R, E_)
-    xi = add(x, mul(R, p))
+    xi = add(xc, mul(R, p))
     wi = add(tmul(E_, w), (0.0, 0.0, rate))
     vi = tmul(E_, add(v, cross(w, p)))
     m, h, inertia = rigid_body(robot, t, limb)
     moment, linear, angular, energy = body_books(m, h, inertia, Ri, xi, wi, vi)
     energy += 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
-    tip = walk(walk, levels[1:], robot, limb, iq + 1, iv + 1, q, qd, Ri, xi, wi, vi, seen)
-    o = t * SEEN * LANES + limb
     to_lane9(seen, o + ATTITUDE * LANES, Ri)
     to_lane3(seen, o + PLACE * LANES, xi)
     to_lane3(seen, o + SPIN * LANES, wi)
     to_lane3(seen, o + SPEED * LANES, vi)
-    return add(moment, tip[0]), add(linear, tip[1]), add(angular, tip[2]), energy + tip[3]
+    return moment, linear, angular, energy
 
 
 @inline
@@ -900,13 +909,17 @@ def books(levels, robot, q, qd, w):
         show_base(1, R, x, spin, v, w)
     m, h, inertia = base_body(robot)
     moment, linear, angular, energy = body_books(m, h, inertia, R, x, spin, v)
-    for limb in range(limbs):
-        k = limb * len(levels)
-        own = books_limb(books_limb, levels, robot, limb, iq + k, iv + k, q, qd, R, x, spin, v, seen)
-        moment = add(moment, own[0])
-        linear = add(linear, own[1])
-        angular = add(angular, own[2])
-        energy += own[3]
+    depth = len(levels)
+    place_in_lanes(depth, R, x, spin, v, seen)
+    for j in range(depth):
+        t = depth - 1 - j
+        for limb in range(limbs):
+            k = limb * depth + j
+            own = see(robot, t, limb, lane(q, iq + k), lane(qd, iv + k), seen)
+            moment = add(moment, own[0])
+            linear = add(linear, own[1])
+            angular = add(angular, own[2])
+            energy += own[3]
     show(levels, limbs, seen, w)
     return moment, linear, angular, energy
 
