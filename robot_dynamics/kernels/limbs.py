@@ -1,7 +1,8 @@
 """Driver for a base, free or fixed, that carries equal serial limbs of revolute joints: one SIMD lane per limb.
 
 A limb is walked by recursion on `levels`, a tuple with one entry per joint that is still ahead, so that a kernel is
-compiled once per depth and a whole limb stays in registers. Each recursive function is handed itself as `walk`.
+compiled once per depth and a whole limb stays in registers. Each recursive function is handed itself as `walk`. `books`
+goes joint by joint through memory: less code, of which a step has more than the processor keeps at hand.
 
 `robot` is the robot as made by `pack`: the rows of world and base, then those of the limbs in lanes. Joints are counted
 from the tip: the one at hand is `len(levels) - 1`. `iq`, `iv`: its place in q and in qd. `limb`: its lane.
