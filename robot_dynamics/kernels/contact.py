@@ -29,7 +29,7 @@ CONTACT_COLUMNS = 6
 FIRM = 1e-12
 """A direction that gives way by less than this share of another one's is one that the point cannot move in."""
 NEAR = 1e-3
-"""A Newton step of a contact no longer than this share of sqrt(depth) misses the force by 1e-6 of it or less."""
+"""A Newton step no longer than this share of sqrt(depth) is as good as the root: what it leaves is of its square."""
 NEWTON_STEPS = 30
 ALL_SWEEPS = 200
 LINEAR_SLIP_SPEED = 0.01

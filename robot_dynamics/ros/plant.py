@@ -170,7 +170,10 @@ class PlantNode(Component):
     def keep_pace(self) -> None:
         """Come before other processes, unless as fast as possible: then nothing else would run on this core."""
         v = self.values
-        self.hurry(v.thread_priority, v.wake_latency) if v.real_time_factor else self.hurry()
+        if v.real_time_factor:
+            self.hurry(v.thread_priority, v.wake_latency)
+        else:
+            self.hurry()
 
     def stop(self) -> None:
         """End the thread; one that hangs inside DDS is left behind."""
