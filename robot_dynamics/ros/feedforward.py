@@ -1,7 +1,6 @@
 """Node `feedforward`: joint efforts from the equations of motion, for a simulated robot or for motors."""
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 
@@ -54,7 +53,7 @@ class FeedforwardNode(Component):
         self.joint_states = wire.Intake(JointState, self.expect_joints)
         self.odometry = wire.Intake(Odometry, self.expect_base)
         self.contact_reader = wire.Reader(MultiDOFJointState)
-        self.observed = self.received = 0.0
+        self.observed = 0.0
         self.references = InputGuard(model.joint_names, v.state_timeout)
         self.feeder.limiter.enable(not v.dry_run)
         self.feeder.efforts(0.0)
@@ -77,15 +76,15 @@ class FeedforwardNode(Component):
             self.commands = self.publisher(JointState, "joint_commands", LATEST)
             self.send_command = sender(self.commands)
         self.torques = {part: self.publisher(JointState, f"~/torque/{part}", LATEST) for part in PARTS}
-        self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
-        self.beside: list[Callable[[], None]] = []
+        # base and contacts come just before the joint states: who is up already answers these sooner
         if self.model.floating_base:
-            self.beside.append(self.latest(Odometry, "odom", self.on_base, NEWEST))
+            self.subscription(Odometry, "odom", self.on_base, NEWEST, raw=True)
         if self.observer is not None:
             self.observer.reset()
             self.contacts = self.publisher(MultiDOFJointState, "contacts", RELIABLE)
         elif self.feeder.stance.feet:
-            self.beside.append(self.latest(MultiDOFJointState, "contacts", self.on_contacts, NEWEST))
+            self.subscription(MultiDOFJointState, "contacts", self.on_contacts, NEWEST, raw=True)
+        self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
         self.subscription(JointState, "~/reference", self.on_reference, RELIABLE)
         self.subscription(JointTrajectory, "~/joint_trajectory", self.on_trajectory, RELIABLE)
         self.subscription(InertiaStamped, "~/payload", self.on_payload, RELIABLE)
@@ -108,12 +107,10 @@ class FeedforwardNode(Component):
         """Answer a joint state with efforts; base and contacts are those known by now."""
         began, intake = perf_counter(), self.joint_states
         taken, state, stamp = intake.take(data), self.feeder.state, intake.stamp
-        self.received = self.now() or stamp
-        if not (taken and state.take_joints(self.arrangement, stamp, self.received)):
+        received = self.now() or stamp
+        if not (taken and state.take_joints(self.arrangement, stamp, received)):
             return self.warn(f"joint_states {state.joints.problem}")
-        for update in self.beside:
-            update()
-        now = stamp or self.received
+        now = stamp or received
         if self.observer is not None:
             self.observe(self.observer, now)
         self.send(self.feeder.efforts(now), intake.nanoseconds)
@@ -169,10 +166,10 @@ class FeedforwardNode(Component):
             self.send_command(self.command_message.stamped(nanoseconds))
 
     def on_base(self, data: bytes) -> None:
-        """Take the base state, at the time of the joint state that it goes with."""
+        """Take the base state, for the joint states that follow."""
         intake, state = self.odometry, self.feeder.state
         intake.take(data)
-        if not state.take_base(intake.stamp, self.received or intake.stamp, self.child):
+        if not state.take_base(intake.stamp, self.now() or intake.stamp, self.child):
             self.warn(f"odom {state.base.problem}")
 
     def on_contacts(self, data: bytes) -> None:

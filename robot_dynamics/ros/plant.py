@@ -164,8 +164,8 @@ class PlantNode(Component):
         yield self.contact_sets, self.contact_message
         for link, publisher in self.contact_wrenches.items():
             yield publisher, self.wrenches[link]
-        yield self.joint_states, self.joint_message
         yield self.imus, self.imu_message
+        yield self.joint_states, self.joint_message
 
     def keep_pace(self) -> None:
         """Come before other processes, unless as fast as possible: then nothing else would run on this core."""
@@ -290,7 +290,7 @@ class PlantNode(Component):
         self.reading = self.plant.measure() if self.noisy else None
 
     def publish(self) -> None:
-        """Publish the state to whoever listens; base and contacts before the joint states that controllers answer.
+        """Publish the state to whoever listens; joint states, which controllers answer, after all that goes with them.
 
         All is written first: a send right after another finds its code in the cache and the receiver awake.
         """

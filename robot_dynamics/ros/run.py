@@ -32,8 +32,8 @@ FOREVER = 1e8
 LAST_RESORT = 0.9
 """Wall time after a signal at which the process ends even if DDS does not let go [s]."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-PROFILES = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
-"""Where Fast DDS looks for a profile: libfastdds (since Kilted), libfastrtps."""
+PROFILES = {"fastdds": "FASTDDS_DEFAULT_PROFILES_FILE", "fastrtps": "FASTRTPS_DEFAULT_PROFILES_FILE"}
+"""Where Fast DDS looks for a profile, by the name of its library: libfastdds since Kilted, libfastrtps before."""
 
 
 def run(component: type[Component], name: str, argv: Sequence[str] | None = None) -> int:
@@ -47,7 +47,7 @@ def run(component: type[Component], name: str, argv: Sequence[str] | None = None
         return 0
     with _ending_at_once():
         try:
-            _leave_shared_memory()
+            _configure_fastdds()
             rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
             gc.freeze()  # what is there already is not looked through at the end
             _live(component(name))
@@ -61,27 +61,28 @@ def run(component: type[Component], name: str, argv: Sequence[str] | None = None
         os._exit(0)
 
 
-def _leave_shared_memory() -> None:
-    """Let Fast DDS go by UDP alone, unless the user configures it.
+def _configure_fastdds() -> None:
+    """Let Fast DDS go by UDP alone and wake its threads less often, unless the user configures it.
 
     Where a process was killed, those who wrote to it and its successor both make its queue in shared memory anew. They
     may end with two of one name: then the successor hears late or never. UDP costs some percent of a core at 1 kHz.
     Restricted to this computer rmw_fastrtps insists on shared memory; the same restriction in a profile does not.
     """
     environment = os.environ
-    if "fastrtps" not in rclpy.get_rmw_implementation_identifier() or any(map(environment.get, PROFILES)):
+    if "fastrtps" not in rclpy.get_rmw_implementation_identifier() or any(map(environment.get, PROFILES.values())):
         return
     libraries = Path("/proc/self/maps")
     if not libraries.exists():  # not on Linux
         return
-    alone = environment.get("ROS_LOCALHOST_ONLY") == "1"
+    alone, profile = environment.get("ROS_LOCALHOST_ONLY") == "1", "writers"
     if not alone and environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE") != "LOCALHOST":
         environment.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
     elif alone or not environment.get("ROS_STATIC_PEERS"):
-        own = PROFILES["libfastrtps" in libraries.read_text()]  # it does not know the other name, or complains
-        environment[own] = str(share_folder() / "config" / "loopback.xml")
+        profile = "loopback"
         environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SUBNET"
         environment.pop("ROS_LOCALHOST_ONLY", None)
+    library = "fastrtps" if "libfastrtps" in libraries.read_text() else "fastdds"  # neither knows the other's names
+    environment[PROFILES[library]] = str(share_folder() / "config" / f"{profile}_{library}.xml")
 
 
 def _live(node: Component) -> None:
