@@ -83,12 +83,14 @@ def test_nodes_of_the_loop_run_in_real_time_where_that_is_permitted_while_they_a
     code = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))"
     permitted = subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
     awake = os.access(DEVICE, os.W_OK)
-    expected = {os.SCHED_FIFO if permitted else os.SCHED_OTHER}
+    ordinary = {(os.SCHED_OTHER, 0)}
+    expected = {(os.SCHED_FIFO, 50), (os.SCHED_FIFO, 49)} if permitted else ordinary
     nodes = [Process("plant"), Process("feedforward", *SIMULATED)]
     with running(*nodes), peer() as us:
         for node in nodes:
             node.await_line("ready")
             assert policies(node) == expected
+            assert os.sched_getparam(node.popen.pid).sched_priority == (50 if permitted else 0)
             assert any("thread_priority 50 is not permitted" in line for line in node.lines) != permitted
             assert keeps_processors_awake(node) == awake
             assert any("wake_latency 0 s is not permitted" in line for line in node.lines) != awake
@@ -96,14 +98,15 @@ def test_nodes_of_the_loop_run_in_real_time_where_that_is_permitted_while_they_a
         assert us.call(SetParameters, "plant/set_parameters", parameters=[fast]).results[0].successful
         change(us, "feedforward", Transition.TRANSITION_DEACTIVATE)
         for node in nodes:
-            assert policies(node) == {os.SCHED_OTHER}
+            assert policies(node) == ordinary
             assert not keeps_processors_awake(node)
         assert [node.end() for node in nodes] == [(0, [])] * 2
 
 
-def policies(node: Process) -> set[int]:
-    """How the threads of a node are scheduled."""
-    return {os.sched_getscheduler(int(thread)) for thread in os.listdir(f"/proc/{node.popen.pid}/task")}
+def policies(node: Process) -> set[tuple[int, int]]:
+    """How the threads of a node are scheduled: policy and priority."""
+    threads = map(int, os.listdir(f"/proc/{node.popen.pid}/task"))
+    return {(os.sched_getscheduler(thread), os.sched_getparam(thread).sched_priority) for thread in threads}
 
 
 def keeps_processors_awake(node: Process) -> bool:

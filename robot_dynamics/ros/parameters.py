@@ -66,8 +66,8 @@ class PlantParameters(RobotParameters):
     )
     thread_priority: int = parameter(
         50,
-        "SCHED_FIFO priority of all threads while active, where the system permits it; 0: ordinary threads, "
-        "as with real_time_factor 0.",
+        "SCHED_FIFO priority while active, where the system permits it, one less for threads of DDS; 0: ordinary "
+        "threads, as with real_time_factor 0.",
         low=0,
         high=99,
     )
@@ -221,7 +221,8 @@ class FeedforwardParameters(RobotParameters):
     )
     thread_priority: int = parameter(
         50,
-        "SCHED_FIFO priority of all threads while active, where the system permits it; 0: ordinary threads.",
+        "SCHED_FIFO priority while active, where the system permits it, one less for threads of DDS; 0: ordinary "
+        "threads.",
         low=0,
         high=99,
     )

@@ -2,6 +2,7 @@
 
 import os
 import struct
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,7 +13,11 @@ ANY = 1.0
 
 
 class Urgency:
-    """SCHED_FIFO for all threads of this process, and processors that wake soon."""
+    """SCHED_FIFO for all threads of this process, and processors that wake soon.
+
+    Threads of DDS come one below Python's: at the same priority the one that answers would not displace the one that
+    wakes it, but move to another processor, with every message, and find nothing in the cache there.
+    """
 
     def __init__(self) -> None:
         """Ask for nothing yet."""
@@ -32,10 +37,11 @@ class Urgency:
 
     def _schedule(self, priority: int) -> bool:
         try:
-            policy = os.SCHED_FIFO if priority else os.SCHED_OTHER
-            for thread in os.listdir("/proc/self/task"):
+            own = {thread.native_id for thread in threading.enumerate()}
+            for thread in map(int, os.listdir("/proc/self/task")):
+                level = priority if thread in own else max(priority - 1, 0)
                 with suppress(ProcessLookupError):
-                    os.sched_setscheduler(int(thread), policy, os.sched_param(priority))
+                    os.sched_setscheduler(thread, os.SCHED_FIFO if level else os.SCHED_OTHER, os.sched_param(level))
         except (AttributeError, OSError):  # not on Linux, or not for this user
             return False
         return True
