@@ -198,7 +198,7 @@ class Component(LifecycleNode):
         return self.count_publishers(self.resolve_topic_name(topic))
 
     def hurry(self, priority: int = 0, latency: float = ANY) -> None:
-        """Let all threads run under SCHED_FIFO (0: as any others) and processors wake within `latency` [s].
+        """Let threads run under SCHED_FIFO (0: as any others) and processors wake within `latency` [s].
 
         What is not permitted is said.
         """

@@ -13,7 +13,7 @@ ANY = 1.0
 
 
 class Urgency:
-    """SCHED_FIFO for all threads of this process, and processors that wake soon.
+    """SCHED_FIFO for the threads of this process, and processors that wake soon.
 
     Threads of DDS come one below Python's: at the same priority the one that answers would not displace the one that
     wakes it, but move to another processor, with every message, and find nothing in the cache there.
