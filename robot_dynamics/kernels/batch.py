@@ -178,7 +178,7 @@ def base_outward(floating, parameters, q, qd, base, motion, sums):
 
 
 @inline
-def aba_limb(walk, levels, parameters, i, iq, iv, o, q, qd, tau, w, kept):
+def aba_limb(levels, parameters, i, iq, iv, o, q, qd, tau, w, kept):
     """Passes 1 and 2 of ABA over the limb ahead: I^a and p^a that its carrier, turning with w, feels (A3-A8)."""
     if len(levels) == 0:
         return (ZERO6, ZERO9, ZERO6), ZERO3, ZERO3
@@ -189,7 +189,7 @@ def aba_limb(walk, levels, parameters, i, iq, iv, o, q, qd, tau, w, kept):
     h = row3(parameters, i, MOMENT)
     inertia = row6(parameters, i, INERTIA)
     f, n = body_bias(h, inertia, wi)
-    tip, ft, nt = walk(walk, levels[1:], parameters, i + 1, iq + 1, iv + 1, o, q, qd, tau, wi, kept)
+    tip, ft, nt = aba_limb(levels[1:], parameters, i + 1, iq + 1, iv + 1, o, q, qd, tau, wi, kept)
     M_, H_, N_ = add_blocks(body_blocks(parameters[i, MASS], h, inertia), tip)
     f = add(f, ft)
     n = add(n, nt)
@@ -218,7 +218,7 @@ def limb_inward(levels, parameters, i, iq, iv, q, qd, tau, base, sums, kept):
         n = lane3(sums, T * LANES + o)
         blocks = blocks_of(sums, o)
         w = lane3(base, W * LANES + o)
-        own, fl, nl = aba_limb(aba_limb, levels, parameters, i, iq, iv, o, q, qd, tau, w, kept)
+        own, fl, nl = aba_limb(levels, parameters, i, iq, iv, o, q, qd, tau, w, kept)
         set_sums(sums, o, add(f, fl), add(n, nl), add_blocks(blocks, own))
 
 
@@ -237,7 +237,7 @@ def base_accelerate(tau, sums, base, motion, qdd):
 
 
 @inline
-def accelerate_limb(walk, levels, parameters, i, iv, o, kept, a, al, qdd):
+def accelerate_limb(levels, parameters, i, iv, o, kept, a, al, qdd):
     """Pass 3 of ABA over the limb ahead, its carrier accelerating at a, al (A9, A10)."""
     if len(levels) == 0:
         return
@@ -249,7 +249,7 @@ def accelerate_limb(walk, levels, parameters, i, iv, o, kept, a, al, qdd):
     ua = lane3(kept, k + UA * LANES)
     x = joint_acceleration(ul, ua, lane(kept, k + DI * LANES), lane(kept, k + U * LANES), a, al)
     to_lane(qdd, iv * LANES + o, x)
-    walk(walk, levels[1:], parameters, i + 1, iv + 1, o, kept, a, (al[0], al[1], al[2] + x), qdd)
+    accelerate_limb(levels[1:], parameters, i + 1, iv + 1, o, kept, a, (al[0], al[1], al[2] + x), qdd)
 
 
 @inline
@@ -258,7 +258,7 @@ def limb_outward(levels, parameters, i, iv, kept, motion, qdd):
     for o in range(LANES):
         a = lane3(motion, A * LANES + o)
         al = lane3(motion, AL * LANES + o)
-        accelerate_limb(accelerate_limb, levels, parameters, i, iv, o, kept, a, al, qdd)
+        accelerate_limb(levels, parameters, i, iv, o, kept, a, al, qdd)
 
 
 @lean

@@ -1,8 +1,8 @@
 """Driver for a base, free or fixed, that carries equal serial limbs of revolute joints: one SIMD lane per limb.
 
 A limb is walked by recursion on `levels`, a tuple with one entry per joint that is still ahead, so that a kernel is
-compiled once per depth and a whole limb stays in registers. Each recursive function is handed itself as `walk`. `books`
-goes joint by joint through memory: less code, of which a step has more than the processor keeps at hand.
+compiled once per depth and a whole limb stays in registers. `books` goes joint by joint through memory: less code, of
+which a step has more than the processor keeps at hand.
 
 `robot` is the robot as made by `pack`: the rows of world and base, then those of the limbs in lanes. Joints are counted
 from the tip: the one at hand is `len(levels) - 1`. `iq`, `iv`: its place in q and in qd. `limb`: its lane.
@@ -271,7 +271,7 @@ def collect(levels, limbs, results, first, out):
 
 
 @inline
-def rnea_limb(walk, levels, robot, limb, iq, iv, q, qd, qdd, wrench, w, al, A, a, tau):
+def rnea_limb(levels, robot, limb, iq, iv, q, qd, qdd, wrench, w, al, A, a, tau):
     """Force of the limb ahead on its carrier, which moves with w, al, A = [al] + [w]^2 and a (R1-R5)."""
     if len(levels) == 0:
         return ZERO3, ZERO3
@@ -284,7 +284,7 @@ def rnea_limb(walk, levels, robot, limb, iq, iv, q, qd, qdd, wrench, w, al, A, a
     Ai = acceleration_matrix(wi, ali)
     f, n = body_force(m, h, inertia, wi, ali, Ai, ai)
     f, n = less_wrench(f, n, wrench, t, limb)
-    ft, nt = walk(walk, levels[1:], robot, limb, iq + 1, iv + 1, q, qd, qdd, wrench, wi, ali, Ai, ai, tau)
+    ft, nt = rnea_limb(levels[1:], robot, limb, iq + 1, iv + 1, q, qd, qdd, wrench, wi, ali, Ai, ai, tau)
     f = add(f, ft)
     n = add(n, nt)
     to_lane(tau, t * LANES + limb, n[2] + lane(robot, parameter(t, ARMATURE, limb)) * acceleration)
@@ -308,7 +308,7 @@ def rnea(levels, robot, q, qd, qdd, f_ext, tau):
     f, n = body_force(m, h, inertia, w, al, A, a)
     for limb in range(limbs):
         k = limb * len(levels)
-        fl, nl = rnea_limb(rnea_limb, levels, robot, limb, iq + k, iv + k, q, qd, qdd, wrench, w, al, A, a, x)
+        fl, nl = rnea_limb(levels, robot, limb, iq + k, iv + k, q, qd, qdd, wrench, w, al, A, a, x)
         f = add(f, fl)
         n = add(n, nl)
     collect(levels, limbs, x, iv, tau)
@@ -365,7 +365,7 @@ def base_inverse(memory):
 
 
 @inline
-def aba_limb(walk, levels, robot, limb, iq, iv, q, qd, tau, wrench, added, w, kept):
+def aba_limb(levels, robot, limb, iq, iv, q, qd, tau, wrench, added, w, kept):
     """Passes 1 and 2 of ABA over the limb ahead: I^a and p^a that its carrier, turning with w, feels (A3-A8)."""
     if len(levels) == 0:
         return (ZERO6, ZERO9, ZERO6), ZERO3, ZERO3
@@ -378,7 +378,7 @@ def aba_limb(walk, levels, robot, limb, iq, iv, q, qd, tau, wrench, added, w, ke
     m, h, inertia = rigid_body(robot, t, limb)
     f, n = body_bias(h, inertia, wi)
     f, n = less_wrench(f, n, wrench, t, limb)
-    tip, ft, nt = walk(walk, levels[1:], robot, limb, iq + 1, iv + 1, q, qd, tau, wrench, added, wi, kept)
+    tip, ft, nt = aba_limb(levels[1:], robot, limb, iq + 1, iv + 1, q, qd, tau, wrench, added, wi, kept)
     M, H, N = add_blocks(body_blocks(m, h, inertia), tip)
     f = add(f, ft)
     n = add(n, nt)
@@ -394,7 +394,7 @@ def aba_limb(walk, levels, robot, limb, iq, iv, q, qd, tau, wrench, added, w, ke
 
 
 @inline
-def accelerate_limb(walk, levels, robot, limb, kept, a, al, qdd):
+def accelerate_limb(levels, robot, limb, kept, a, al, qdd):
     """Pass 3 of ABA over the limb ahead, its carrier accelerating at a, al (A9, A10)."""
     if len(levels) == 0:
         return
@@ -404,7 +404,7 @@ def accelerate_limb(walk, levels, robot, limb, kept, a, al, qdd):
     a, al = accelerate(E_, p, a, al, lane3(kept, o + CL * LANES), lane3(kept, o + CA * LANES))
     x = joint_acceleration(ul, ua, di, lane(kept, o + U * LANES), a, al)
     to_lane(qdd, t * LANES + limb, x)
-    walk(walk, levels[1:], robot, limb, kept, a, (al[0], al[1], al[2] + x), qdd)
+    accelerate_limb(levels[1:], robot, limb, kept, a, (al[0], al[1], al[2] + x), qdd)
 
 
 @routine
@@ -424,7 +424,7 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
     blocks = body_blocks(m, h, inertia)
     for limb in range(limbs):
         k = limb * len(levels)
-        own, fl, nl = aba_limb(aba_limb, levels, robot, limb, iq + k, iv + k, q, qd, tau, wrench, added, spin, kept)
+        own, fl, nl = aba_limb(levels, robot, limb, iq + k, iv + k, q, qd, tau, wrench, added, spin, kept)
         blocks = add_blocks(blocks, own)
         f = add(f, fl)
         n = add(n, nl)
@@ -440,7 +440,7 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
             M, H, N = inverse_blocks(M, H, N)
             remember_base(memory, M, H, N)
     for limb in range(limbs):
-        accelerate_limb(accelerate_limb, levels, robot, limb, kept, a, al, x)
+        accelerate_limb(levels, robot, limb, kept, a, al, x)
     collect(levels, limbs, x, iv, qdd)
     if memory is not None:
         remember(levels, memory, kept)
@@ -459,30 +459,30 @@ def forward_dynamics(levels, robot, q, qd, tau, f_ext, qdd):
 
 
 @inline
-def carry(walk, columns, E_, p, t, deeper, limb, entries):
+def carry(columns, E_, p, t, deeper, limb, entries):
     """Columns of H of the joints further out: read off their entries with joint t, then carry them to its parent."""
     if len(columns) == 0:
         return ()
     f, n = columns[0]
     to_lane(entries, (t * DEEPEST + deeper) * LANES + limb, n[2])
     own = force_to_parent(E_, p, f, n)
-    return (own, *walk(walk, columns[1:], E_, p, t, deeper - 1, limb, entries))
+    return (own, *carry(columns[1:], E_, p, t, deeper - 1, limb, entries))
 
 
 @inline
-def crba_limb(walk, levels, robot, limb, iq, q, entries):
+def crba_limb(levels, robot, limb, iq, q, entries):
     """Composite m, h, I of the limb ahead and its columns of H, nearest first, as forces on its carrier (C1-C3)."""
     if len(levels) == 0:
         return (0.0, ZERO3, ZERO6), ()
     t = len(levels) - 1
     E_, p = placement(robot, t, limb, lane(q, iq))
     m, h, inertia = rigid_body(robot, t, limb)
-    tip, columns = walk(walk, levels[1:], robot, limb, iq + 1, q, entries)
+    tip, columns = crba_limb(levels[1:], robot, limb, iq + 1, q, entries)
     m += tip[0]
     h = add(h, tip[1])
     J = add6(inertia, tip[2])
     own = ((-h[1], h[0], 0.0), (J[2], J[4], J[5]))
-    columns = carry(carry, (own, *columns), E_, p, t, t, limb, entries)
+    columns = carry((own, *columns), E_, p, t, t, limb, entries)
     o = (t * DEEPEST + t) * LANES + limb
     to_lane(entries, o, lane(entries, o) + lane(robot, parameter(t, ARMATURE, limb)))
     h, J = composite_to_parent(E_, p, m, h, J)
@@ -490,14 +490,14 @@ def crba_limb(walk, levels, robot, limb, iq, q, entries):
 
 
 @inline
-def keep(walk, columns, t, limb, out):
+def keep(columns, t, limb, out):
     """Write the columns of one limb, as the base feels them."""
     if len(columns) == 0:
         return
     f, n = columns[0]
     to_lane3(out, t * 6 * LANES + limb, n)
     to_lane3(out, (t * 6 + 3) * LANES + limb, f)
-    walk(walk, columns[1:], t - 1, limb, out)
+    keep(columns[1:], t - 1, limb, out)
 
 
 @inline
@@ -523,8 +523,8 @@ def crba(levels, robot, q, H_out):
     columns = stack(WRENCH_SIZE)
     m, h, J = base_body(robot)
     for limb in range(limbs):
-        (mt, ht, Jt), forces = crba_limb(crba_limb, levels, robot, limb, iq + limb * len(levels), q, entries)
-        keep(keep, forces, len(levels) - 1, limb, columns)
+        (mt, ht, Jt), forces = crba_limb(levels, robot, limb, iq + limb * len(levels), q, entries)
+        keep(forces, len(levels) - 1, limb, columns)
         m += mt
         h = add(h, ht)
         J = add6(J, Jt)
@@ -551,14 +551,14 @@ def mass_matrix(levels, robot, q, H_out):
 
 
 @inline
-def articulate_limb(walk, levels, robot, limb, iq, q, kept):
+def articulate_limb(levels, robot, limb, iq, q, kept):
     """I^a of the limb ahead as its carrier feels it (A5, A7), all that paths need of `aba_limb`."""
     if len(levels) == 0:
         return ZERO6, ZERO9, ZERO6
     t = len(levels) - 1
     E_, p = placement(robot, t, limb, lane(q, iq))
     m, h, inertia = rigid_body(robot, t, limb)
-    tip = walk(walk, levels[1:], robot, limb, iq + 1, q, kept)
+    tip = articulate_limb(levels[1:], robot, limb, iq + 1, q, kept)
     M, H, N = add_blocks(body_blocks(m, h, inertia), tip)
     blocks, _, _, _ = articulate(robot, t, limb, E_, M, H, N, 0.0, kept)
     return blocks_to_parent(E_, p, blocks[0], blocks[1], blocks[2])
@@ -572,7 +572,7 @@ def articulated_inertia(levels, robot, q, memory):
     m, h, inertia = base_body(robot)
     blocks = body_blocks(m, h, inertia)
     for limb in range(limbs):
-        own = articulate_limb(articulate_limb, levels, robot, limb, iq + limb * len(levels), q, kept)
+        own = articulate_limb(levels, robot, limb, iq + limb * len(levels), q, kept)
         blocks = add_blocks(blocks, own)
     if iv > 0:
         M, H, N = inverse_blocks(blocks[0], blocks[1], blocks[2])
@@ -598,7 +598,7 @@ def add_force(force, here, Ri, r, d):
 
 
 @inline
-def cross_joint(walk, forces, joint, o, paths):
+def cross_joint(forces, joint, o, paths):
     """Write what forces do to a joint, z, into `paths` from o; returns what its carrier feels (P5)."""
     if len(forces) == 0:
         return ()
@@ -606,20 +606,20 @@ def cross_joint(walk, forces, joint, o, paths):
     placed, p, ul, ua, di = joint
     to_lane(paths, o, n[2])
     onward = propagate(placed, p, ul, ua, di, n[2], f, n)
-    return (onward, *walk(walk, forces[1:], joint, o + LANES, paths))
+    return (onward, *cross_joint(forces[1:], joint, o + LANES, paths))
 
 
 @inline
-def path_limb(walk, levels, robot, limb, R, seat, kept, paths):
+def path_limb(levels, robot, limb, R, seat, kept, paths):
     """Three unit forces at a contact of the limb ahead as its carrier, at attitude R, feels them (P5)."""
     if len(levels) == 0:
         return (ZERO3, ZERO3), (ZERO3, ZERO3), (ZERO3, ZERO3)
     t = len(levels) - 1
     joint = kept_joint(robot, t, limb, kept)
     Ri = matmul(R, joint[0])
-    x, y, z = walk(walk, levels[1:], robot, limb, Ri, seat, kept, paths)
+    x, y, z = path_limb(levels[1:], robot, limb, Ri, seat, kept, paths)
     forces = seated(seat, t, Ri, x, y, z)
-    return cross_joint(cross_joint, forces, joint, t * 3 * LANES + limb, paths)
+    return cross_joint(forces, joint, t * 3 * LANES + limb, paths)
 
 
 @inline
@@ -706,7 +706,7 @@ def contact_paths(levels, robot, memory, q, rows_count, count, carrier, seat, z,
         turn += 1
         for limb in range(limbs):
             own = (lane(seats, limb), lane3(seats, ARM * LANES + limb), lane9(seats, FRAME * LANES + limb))
-            fx, fy, fz = path_limb(path_limb, levels, robot, limb, R, own, memory, paths)
+            fx, fy, fz = path_limb(levels, robot, limb, R, own, memory, paths)
             fx, fy, fz = seated(own, len(levels), R, fx, fy, fz)
             root_force(fx, M, H, N, limb, 0, root)
             root_force(fy, M, H, N, limb, 12, root)
@@ -741,11 +741,11 @@ def joint_path(levels, robot, memory, v, c, z, y):
 
 
 @inline
-def column(walk, levels, g, z, k, i):
+def column(levels, g, z, k, i):
     """g z[k:, i], one number per level."""
     if len(levels) == 0:
         return ()
-    return (g * z[k, i], *walk(walk, levels[1:], g, z, k + 1, i))
+    return (g * z[k, i], *column(levels[1:], g, z, k + 1, i))
 
 
 @routine
@@ -756,7 +756,7 @@ def couple(levels, robot, g, rows_count, count, n, carrier, z, y, A):
     for i in range(n):
         limb, _ = rank(levels, rows_count, carrier[i // 3 if i < 3 * count else i - 2 * count], limbs)
         first = iv + limb * len(levels)
-        own = column(column, levels, g, z, first, i)
+        own = column(levels, g, z, first, i)
         for begin in range(0, n, LANES):
             o = i * A.shape[1] + begin
             if iv > 0:
@@ -767,7 +767,7 @@ def couple(levels, robot, g, rows_count, count, n, carrier, z, y, A):
 
 
 @inline
-def respond_limb(walk, levels, robot, limb, iv, kept, a, al, given, x):
+def respond_limb(levels, robot, limb, iv, kept, a, al, given, x):
     """Accelerations of the joints ahead, whose part of D^-1 z is `given`, their carrier accelerating at a, al (P3)."""
     if len(levels) == 0:
         return
@@ -777,18 +777,18 @@ def respond_limb(walk, levels, robot, limb, iv, kept, a, al, given, x):
     a, al = accelerate(E_, p, a, al, ZERO3, ZERO3)
     qdd = own + joint_acceleration(ul, ua, di, 0.0, a, al)
     to_lane(x, t * LANES + limb, qdd)
-    walk(walk, levels[1:], robot, limb, iv + 1, kept, a, (al[0], al[1], al[2] + qdd), given, x)
+    respond_limb(levels[1:], robot, limb, iv + 1, kept, a, (al[0], al[1], al[2] + qdd), given, x)
 
 
 @inline
-def reach_limb(walk, levels, robot, limb, kept, paths):
+def reach_limb(levels, robot, limb, kept, paths):
     """Unit efforts of the joints ahead, nearest first, as their carrier feels them (P10)."""
     if len(levels) == 0:
         return ()
     t = len(levels) - 1
     E_, p, ul, ua, di = joint = kept_joint(robot, t, limb, kept)
-    outer = walk(walk, levels[1:], robot, limb, kept, paths)
-    onward = cross_joint(cross_joint, outer, joint, t * DEEPEST * LANES + limb, paths)
+    outer = reach_limb(levels[1:], robot, limb, kept, paths)
+    onward = cross_joint(outer, joint, t * DEEPEST * LANES + limb, paths)
     return (propagate(E_, p, ul, ua, di, 1.0, ZERO3, ZERO3), *onward)
 
 
@@ -809,7 +809,7 @@ def respond_all(levels, robot, memory, X):
     limbs, _, iv = dimensions(levels, robot)
     reach, paths, x = stack(WRENCH_SIZE), stack(ENTRY_SIZE), stack(JOINT_SIZE)
     for limb in range(limbs):
-        keep(keep, reach_limb(reach_limb, levels, robot, limb, memory, paths), len(levels) - 1, limb, reach)
+        keep(reach_limb(levels, robot, limb, memory, paths), len(levels) - 1, limb, reach)
     for c in range(X.shape[0]):
         given = X[c]
         a, al = ZERO3, ZERO3
@@ -832,7 +832,7 @@ def respond(levels, robot, memory, X):
         a, al = part3(X, 3), part3(X, 0)
     for limb in range(limbs):
         first = iv + limb * len(levels)
-        respond_limb(respond_limb, levels, robot, limb, first, memory, a, al, X, x)
+        respond_limb(levels, robot, limb, first, memory, a, al, X, x)
     collect(levels, limbs, x, iv, X)
 
 
@@ -926,7 +926,7 @@ def books(levels, robot, q, qd, w):
 
 
 @inline
-def twist_limb(walk, levels, robot, limb, iv, qd, kept, spin, v, out):
+def twist_limb(levels, robot, limb, iv, qd, kept, spin, v, out):
     """Twists of the joints ahead, own axes (R1), their carrier moving with spin, v."""
     if len(levels) == 0:
         return
@@ -937,7 +937,7 @@ def twist_limb(walk, levels, robot, limb, iv, qd, kept, spin, v, out):
     spin = add(tmul(E_, spin), (0.0, 0.0, rate))
     to_lane3(out, t * 6 * LANES + limb, spin)
     to_lane3(out, (t * 6 + 3) * LANES + limb, v)
-    walk(walk, levels[1:], robot, limb, iv + 1, qd, kept, spin, v, out)
+    twist_limb(levels[1:], robot, limb, iv + 1, qd, kept, spin, v, out)
 
 
 @routine
@@ -951,7 +951,7 @@ def twists(levels, robot, memory, qd, o, w):
         set3(w, 1, o, spin)
         set3(w, 1, o + 3, v)
     for limb in range(limbs):
-        twist_limb(twist_limb, levels, robot, limb, iv + limb * len(levels), qd, memory, spin, v, out)
+        twist_limb(levels, robot, limb, iv + limb * len(levels), qd, memory, spin, v, out)
     first = w.shape[0] - limbs * len(levels)
     for limb in range(limbs):
         for j in range(len(levels)):

@@ -116,7 +116,7 @@ def tree_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, there, 
 
 
 @inline
-def cross_joint(walk, forces, placed, p, ul, ua, di, kind, ratio, iv, c, z, y):
+def cross_joint(forces, placed, p, ul, ua, di, kind, ratio, iv, c, z, y):
     """What forces (f, n) do to a joint, into columns c, c + 1, .. of z and y; returns what its parent feels (P5)."""
     if len(forces) == 0:
         return ()
@@ -126,11 +126,11 @@ def cross_joint(walk, forces, placed, p, ul, ua, di, kind, ratio, iv, c, z, y):
         z[iv, c] += ratio * s
         y[iv, c] = di * s
     onward = propagate(placed, p, ul, ua, di, s, f, n)
-    return (onward, *walk(walk, forces[1:], placed, p, ul, ua, di, kind, ratio, iv, c + 1, z, y))
+    return (onward, *cross_joint(forces[1:], placed, p, ul, ua, di, kind, ratio, iv, c + 1, z, y))
 
 
 @inline
-def cross_free(walk, forces, M, H, N, iv, c, z, y):
+def cross_free(forces, M, H, N, iv, c, z, y):
     """What forces (f, n) do to a free joint, into columns c, c + 1, .. of z and y; M, H, N: D^-1."""
     if len(forces) == 0:
         return
@@ -140,7 +140,7 @@ def cross_free(walk, forces, M, H, N, iv, c, z, y):
     set_column3(z, iv + 3, c, f)
     set_column3(y, iv, c, al)
     set_column3(y, iv + 3, c, a)
-    walk(walk, forces[1:], M, H, N, iv, c + 1, z, y)
+    cross_free(forces[1:], M, H, N, iv, c + 1, z, y)
 
 
 @inline
@@ -154,14 +154,14 @@ def carry(topology, parameters, L, w, i, forces, c, z, y):
         kind = topology[i, KIND]
         iv = first_v(topology, i)
         if kind == FREE:
-            cross_free(cross_free, forces, row6(w, i, G), row9(w, i, G + 6), row6(w, i, G + 15), iv, c, z, y)
+            cross_free(forces, row6(w, i, G), row9(w, i, G + 6), row6(w, i, G + 15), iv, c, z, y)
             if not dense:
                 return
         ul = ZERO3 if dense else row3(w, i, UL)
         ua = ZERO3 if dense else row3(w, i, UA)
         di = 0.0 if dense else w[i, DI]
         ratio = parameters[i, RATIO]
-        forces = cross_joint(cross_joint, forces, row9(w, i, E), row3(w, i, P), ul, ua, di, kind, ratio, iv, c, z, y)
+        forces = cross_joint(forces, row9(w, i, E), row3(w, i, P), ul, ua, di, kind, ratio, iv, c, z, y)
         i = parent(topology, i)
 
 
