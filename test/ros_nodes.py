@@ -229,6 +229,11 @@ def stamp(seconds: float) -> Time:
     return msg
 
 
+def nanoseconds(stamp: Time) -> int:
+    """Time of a stamp [ns]."""
+    return stamp.sec * 1_000_000_000 + stamp.nanosec
+
+
 @contextmanager
 def peer() -> Iterator[Peer]:
     """Our own node in a context of its own."""

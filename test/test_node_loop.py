@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from nav_msgs.msg import Odometry
-from ros_nodes import Peer, Process, peer, running
+from ros_nodes import Peer, Process, nanoseconds, peer, running
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
@@ -82,7 +82,7 @@ def run_in_lockstep(ticks: int) -> list[JointState]:
         controller = Process("controller", *SIMULATED)
         with running(controller):
             us.until(lambda: len({seconds(m) for m in states}) >= ticks, "the run")
-    unique = {convert.nanoseconds_from_stamp(m.header.stamp): m for m in states}
+    unique = {nanoseconds(m.header.stamp): m for m in states}
     return [unique[stamp] for stamp in sorted(unique)]
 
 

@@ -12,14 +12,12 @@ from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.qos import ReliabilityPolicy
-from ros_nodes import Peer, Process, peer, running
+from ros_nodes import Peer, Process, nanoseconds, peer, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray, UInt32
 from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import Marker, MarkerArray
-
-from robot_dynamics.ros import convert
 
 pytestmark = pytest.mark.ros
 WEIGHT = 9.81 * 8.252
@@ -77,7 +75,7 @@ def pose(us: Peer) -> np.ndarray:
 
 
 def stamp(msg) -> int:
-    return convert.nanoseconds_from_stamp(msg.header.stamp)
+    return nanoseconds(msg.header.stamp)
 
 
 def pause(us: Peer, on: bool) -> None:
@@ -89,11 +87,11 @@ def pause(us: Peer, on: bool) -> None:
 def settled(us: Peer) -> int:
     """Wait until the clock repeats itself; returns its value."""
     us.until(lambda: us.heard["/clock"][-1] == us.heard["/clock"][-3], "a standing clock")
-    return convert.nanoseconds_from_stamp(us.heard["/clock"][-1].clock)
+    return nanoseconds(us.heard["/clock"][-1].clock)
 
 
 def test_time_starts_above_zero_and_goes_on_by_the_period(us):
-    times = [convert.nanoseconds_from_stamp(m.clock) for m in us.new("/clock", 50)]
+    times = [nanoseconds(m.clock) for m in us.new("/clock", 50)]
     assert min(times) > 1_000_000_000
     assert set(np.diff(times)) <= {PERIOD, 2 * PERIOD}
 
@@ -131,16 +129,16 @@ def test_a_contact_message_holds_every_point(us):
 def test_the_pause_stops_time_which_is_still_told(us):
     pause(us, True)
     now = settled(us)
-    assert {convert.nanoseconds_from_stamp(m.clock) for m in us.new("/clock", 3)} == {now}
+    assert {nanoseconds(m.clock) for m in us.new("/clock", 3)} == {now}
     pause(us, False)
-    us.until(lambda: convert.nanoseconds_from_stamp(us.heard["/clock"][-1].clock) > now, "a running clock")
+    us.until(lambda: nanoseconds(us.heard["/clock"][-1].clock) > now, "a running clock")
 
 
 def test_steps_go_on_by_exactly_so_many_ticks(us):
     pause(us, True)
     before = settled(us)
     us.send("plant/step", UInt32(data=5))
-    us.until(lambda: convert.nanoseconds_from_stamp(us.heard["/clock"][-1].clock) > before, "a step")
+    us.until(lambda: nanoseconds(us.heard["/clock"][-1].clock) > before, "a step")
     assert settled(us) - before == 5 * PERIOD
 
 

@@ -19,11 +19,6 @@ from ..errors import ShapeError
 Array = NDArray[np.float64]
 
 
-def nanoseconds_from_stamp(stamp: Time) -> int:
-    """Time of a stamp [ns]."""
-    return stamp.sec * 1_000_000_000 + stamp.nanosec
-
-
 def seconds_from_stamp(stamp: Time) -> float:
     """Time of a stamp [s]; 0 means the message carries none."""
     return stamp.sec + 1e-9 * stamp.nanosec
