@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .jit import inline, kernel, routine
 from .lanes import LANES, combine, whole
-from .rows import part3
+from .rows import part3, part3_to
 from .scalar import ZERO3, smul, sub
 
 IMPLICIT = 0
@@ -41,7 +41,7 @@ U, RESIDUAL, TRIAL, KEPT, BEST = range(5)
 
 
 class Scratch(NamedTuple):
-    """Memory of the solver, owned by the caller: rows (5, n), Newton's matrix (n, n), derivatives (2, k, 3, 3)."""
+    """Memory of the solver, owned by the caller: rows (5, n), Newton's matrix (n, n), a contact's P and V (2, 3, 3)."""
 
     rows: NDArray[np.float64]
     matrix: NDArray[np.float64]
@@ -51,7 +51,7 @@ class Scratch(NamedTuple):
 def scratch(contacts: int, scalars: int) -> Scratch:
     """Memory for `contacts` points and `scalars` scalar rows."""
     n = whole(3 * contacts + scalars)
-    return Scratch(np.zeros((5, n)), np.zeros((n, n)), np.zeros((2, contacts, 3, 3)))
+    return Scratch(np.zeros((5, n)), np.zeros((n, n)), np.zeros((2, 3, 3)))
 
 
 # ---------------------------------------------------------------------------------------------- explicit laws
@@ -81,6 +81,13 @@ def explicit_force(depth, u, d, law):
     f_x *= mu * f_n / size
     f_y *= mu * f_n / size
     return (f_x, f_y, f_n), (-(f_x + s * K * d[0]) / (D * s), -(f_y + s * K * d[1]) / (D * s))
+
+
+@inline
+def end_force(zeta, d, h, law, u):
+    """Force of the implicit spring-damper (N2-N4): that of its explicit law where a step with the velocity u ends."""
+    f, _ = explicit_force(zeta - h * u[2], u, (d[0] + h * u[0], d[1] + h * u[1]), law)
+    return f
 
 
 @inline
@@ -340,6 +347,18 @@ def clear(block):
 
 
 @inline
+def deflection_of(points, i):
+    """Tangential deflection d of contact i."""
+    return (points[i, DEFLECTION], points[i, DEFLECTION + 1])
+
+
+@inline
+def law_of(points, i):
+    """K, D, mu of contact i."""
+    return (points[i, STIFFNESS], points[i, DAMPING], points[i, FRICTION])
+
+
+@inline
 def own_block(A, o):
     """The 3x3 block of A of the contact whose rows start at o."""
     return (A[o, o], A[o, o + 1], A[o, o + 2], A[o + 1, o + 1], A[o + 1, o + 2], A[o + 2, o + 2])
@@ -393,10 +412,8 @@ def sweep(model, A, points, bounds, h, k, n, f, u):
             new = impulse_point(w, a, points[i, FRICTION])
         else:
             zeta = points[i, ZETA]
-            d = (points[i, DEFLECTION], points[i, DEFLECTION + 1])
-            law = (points[i, STIFFNESS], points[i, DAMPING], points[i, FRICTION])
             guess = math.sqrt(max(0.0, zeta - h * end[2])) if old[2] > 0.0 else 0.0
-            new = implicit_point(w, a, zeta, d, h, law, guess)
+            new = implicit_point(w, a, zeta, deflection_of(points, i), h, law_of(points, i), guess)
         df = sub(new, old)
         shift(A, o, df, n, u)
         f[o], f[o + 1], f[o + 2] = new
@@ -408,15 +425,14 @@ def sweep(model, A, points, bounds, h, k, n, f, u):
 
 
 @routine
-def implicit_residual(zeta, d, law, h, u, f, F, P, V):
-    """F = f - law(u) of the implicit spring-damper and its derivatives P = dF/df, V = dF/du (SPEC 6.4 Newton)."""
+def implicit_slopes(zeta, d, law, h, u, P, V):
+    """Derivatives P = dF/df and V = dF/du of F = f - `end_force` (SPEC 6.4 Newton)."""
     K, D, mu = law
     C = D + h * K
     clear(P)
     clear(V)
     for i in range(3):
         P[i, i] = 1.0
-        F[i] = f[i]
     depth = zeta - h * u[2]
     if depth <= 0.0:
         return
@@ -430,11 +446,8 @@ def implicit_residual(zeta, d, law, h, u, f, F, P, V):
     p_x = K * d[0] + C * u[0]
     p_y = K * d[1] + C * u[1]
     size = math.sqrt(p_x * p_x + p_y * p_y)
-    F[2] -= f_n
     V[2, 2] = -df_n
     if s * size <= mu * f_n:
-        F[0] += s * p_x
-        F[1] += s * p_y
         V[0, 0] = s * C
         V[1, 1] = s * C
         V[0, 2] = slope * p_x
@@ -443,8 +456,6 @@ def implicit_residual(zeta, d, law, h, u, f, F, P, V):
     e_x = p_x / size
     e_y = p_y / size
     g = mu * f_n * C / size
-    F[0] += mu * f_n * e_x
-    F[1] += mu * f_n * e_y
     V[0, 0] = g * (1.0 - e_x * e_x)
     V[0, 1] = -g * e_x * e_y
     V[1, 0] = -g * e_x * e_y
@@ -460,32 +471,35 @@ def projection_steps(w):
     return 1.0 / max(w[5], least), 2.0 / max(w[0] + w[3], least)
 
 
+@inline
+def impulse_residual(w, mu, u, p):
+    """F of the projection equations of (J1): p less what its projection step makes of it (SPEC 6.5 Newton)."""
+    r_n, r_t = projection_steps(w)
+    return sub(p, on_disk(p[0] - r_t * u[0], p[1] - r_t * u[1], p[2] - r_n * u[2], mu, False))
+
+
 @routine
-def impulse_residual(w, mu, u, p, F, P, V):
-    """Projection equations of (J1) and their derivatives P = dF/dp, V = dF/du (SPEC 6.5 Newton)."""
+def impulse_slopes(w, mu, u, p, P, V):
+    """Derivatives P = dF/dp and V = dF/du of `impulse_residual`."""
     r_n, r_t = projection_steps(w)
     clear(P)
     clear(V)
     y_n = p[2] - r_n * u[2]
     if y_n <= 0.0:
         for i in range(3):
-            F[i] = p[i]
             P[i, i] = 1.0
         return
     x = p[0] - r_t * u[0]
     y = p[1] - r_t * u[1]
     size = math.sqrt(x * x + y * y)
-    F[2] = r_n * u[2]
     V[2, 2] = r_n
     if size <= mu * y_n:
         for i in range(2):
-            F[i] = r_t * u[i]
             V[i, i] = r_t
         return
     e = (x / size, y / size)
     q = mu * y_n / size
     for i in range(2):
-        F[i] = p[i] - mu * y_n * e[i]
         P[i, 2] = -mu * e[i]
         V[i, 2] = mu * r_n * e[i]
         for j in range(2):
@@ -496,22 +510,20 @@ def impulse_residual(w, mu, u, p, F, P, V):
 
 @routine
 def residual(model, A, b, points, bounds, h, k, n, f, work):
-    """F of all rows and its derivatives. Returns max |F| relative to the forces, and |F|^2."""
+    """F of all rows: by how much f is not what the laws say. Returns max |F| relative to the forces, and |F|^2."""
     u, F = work.rows[U], work.rows[RESIDUAL]
     end_velocity(A, b, f, k, n, u)
     load = 0.0
     top = 0.0
     for i in range(k):
-        o = slice(3 * i, 3 * i + 3)
+        o = 3 * i
+        end, force = part3(u, o), part3(f, o)
         if model == IMPULSE:
-            w = own_block(A, 3 * i)
-            impulse_residual(w, points[i, FRICTION], u[o], f[o], F[o], work.blocks[0, i], work.blocks[1, i])
+            part3_to(F, o, impulse_residual(own_block(A, o), points[i, FRICTION], end, force))
         else:
-            d = (points[i, DEFLECTION], points[i, DEFLECTION + 1])
-            law = (points[i, STIFFNESS], points[i, DAMPING], points[i, FRICTION])
-            implicit_residual(points[i, ZETA], d, law, h, u[o], f[o], F[o], work.blocks[0, i], work.blocks[1, i])
-        load += abs(f[3 * i + 2])
-        top = max(top, abs(f[3 * i + 2]))
+            part3_to(F, o, sub(force, end_force(points[i, ZETA], deflection_of(points, i), h, law_of(points, i), end)))
+        load += abs(force[2])
+        top = max(top, abs(force[2]))
     for i in range(3 * k, n):
         g = f[i] - u[i] / A[i, i]
         F[i] = f[i] - min(max(g, bounds[i - 3 * k, 0]), bounds[i - 3 * k, 1])
@@ -524,17 +536,20 @@ def residual(model, A, b, points, bounds, h, k, n, f, work):
 
 
 @routine
-def newton_matrix(A, bounds, k, n, f, work):
-    """M = dF/df = P + V A, with 1e-9 on the diagonal because coplanar points make A singular."""
-    M, u = work.matrix, work.rows[U]
+def newton_matrix(model, A, points, bounds, h, k, n, f, work):
+    """M = dF/df = P + V A where `residual` was, with 1e-9 on the diagonal because coplanar points make A singular."""
+    M, u, P, V = work.matrix, work.rows[U], work.blocks[0], work.blocks[1]
     for i in range(k):
         o = 3 * i
+        if model == IMPULSE:
+            impulse_slopes(own_block(A, o), points[i, FRICTION], part3(u, o), part3(f, o), P, V)
+        else:
+            implicit_slopes(points[i, ZETA], deflection_of(points, i), law_of(points, i), h, part3(u, o), P, V)
         for r in range(3):
-            V = work.blocks[1, i, r]
             for j in range(n):
-                M[o + r, j] = V[0] * A[o, j] + V[1] * A[o + 1, j] + V[2] * A[o + 2, j]
+                M[o + r, j] = V[r, 0] * A[o, j] + V[r, 1] * A[o + 1, j] + V[r, 2] * A[o + 2, j]
             for j in range(3):
-                M[o + r, o + j] += work.blocks[0, i, r, j]
+                M[o + r, o + j] += P[r, j]
     for i in range(3 * k, n):
         g = f[i] - u[i] / A[i, i]
         inside = bounds[i - 3 * k, 0] < g < bounds[i - 3 * k, 1]
@@ -580,7 +595,7 @@ def newton(model, A, b, points, bounds, h, k, n, tolerance, f, work):
     least = error
     steps = 0
     while error > tolerance and steps < NEWTON_STEPS:
-        newton_matrix(A, bounds, k, n, f, work)
+        newton_matrix(model, A, points, bounds, h, k, n, f, work)
         eliminate(work.matrix, n, F)
         copy(f, n, start)
         step = 1.0
