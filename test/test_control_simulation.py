@@ -176,6 +176,18 @@ def test_late_ticks_are_counted_and_a_lost_while_is_not_caught_up(clock):
     assert clock.now == pytest.approx(behind + 0.01)
 
 
+def test_what_passes_before_the_first_tick_and_in_a_pause_is_not_caught_up(clock):
+    """Ticks in a burst would overflow the receivers' sockets: what comes then is lost, /clock too."""
+    ticks = pace.Pace(0.01)
+    for prepare in (lambda: None, ticks.restart):
+        prepare()
+        clock.now += 0.09
+        for _ in range(3):
+            before = clock.now
+            ticks.wait()
+            assert clock.now == pytest.approx(before + 0.01)
+
+
 @pytest.mark.parametrize("needed", [0.0101, 0.02, 0.5])
 def test_ticks_that_cannot_keep_up_leave_some_time_to_others(clock, needed):
     ticks, slept = pace.Pace(0.01), 0.0

@@ -19,17 +19,18 @@ class Pace:
         """Set the simulated period [s] of a tick."""
         self.period, self.factor = period, factor
         self.ticks, self.late = 0, 0
+        self._deadline = self._slept = 0.0
         self._recent: deque[float] = deque(maxlen=1000)
-        self.restart()
 
     def restart(self) -> None:
-        """Let the next deadline be one period from now."""
-        self._deadline = self._slept = time.monotonic()
+        """Let the deadlines begin with the next tick that waits."""
         self._recent.clear()
 
     def wait(self) -> None:
         """Sleep until the end of this tick's period."""
         now = time.monotonic()
+        if not self._recent:
+            self._deadline = self._slept = now
         if self.factor > 0:
             self._deadline += self.period / self.factor
             rest = REST if now - self._slept > AWAKE else 0.0
