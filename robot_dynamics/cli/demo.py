@@ -160,7 +160,7 @@ def plot_torques(r: Recording) -> "Figure":
         plot.plot(time, r.effort[:, j], linewidth=0.8, label="applied")
         plot.plot(time, fed[:, j], linewidth=0.8, label="feed-forward")
         plot.set_ylabel(f"{r.joints[j]} [N m]")
-    plots[0].legend(loc="upper right")
+    figure.legend(*plots[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
     return figure
 
 
@@ -173,5 +173,5 @@ def plot_slip(r: Recording) -> "Figure":
         plot.plot(ends, [1e3 * slip(r, *s) for s in stances], "o", markersize=4, label=name)
     plot.set_ylabel("slip [mm]")
     plot.set_ylim(bottom=0.0)
-    plot.legend(loc="upper left", ncols=len(r.feet))
+    figure.legend(loc="outside upper right", ncols=len(r.feet))
     return figure
