@@ -353,8 +353,10 @@ class Component(LifecycleNode):
         self._built, self._refused, self._ignored = source, "", 0
         joints = ", ".join(f"{i} {name}" for i, name in enumerate(self.order))
         self.get_logger().info(f"{self.model.name}: {len(self.order)} joints: {joints}")
-        for sentence in (*self.model.report.nonphysical, *(str(w.message) for w in caught)):
-            self.get_logger().warning(sentence)
+        if odd := self.model.report.nonphysical:
+            self.get_logger().warning(f"odd inertias, used as they are: {'; '.join(odd)}")
+        for warning in caught:
+            self.get_logger().warning(str(warning.message))
 
     def warm_up(self, kind: str) -> None:
         """Compile what is missing before any robot waits for it."""
