@@ -44,7 +44,8 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("file", ["missing", "empty", "binary", "text", "folder", "text/inside"])
 @pytest.mark.parametrize("command", READERS)
 def test_a_file_that_is_no_robot_is_named(folder, capsys, command, file):
-    pytest.importorskip("rich", reason="rich is not installed")
+    needed = "rclpy" if command == "demo" else "rich"
+    pytest.importorskip(needed, reason=f"{needed} is not installed")
     arguments = (word.format(file) for word in READERS[command])
     assert f"{file}'" in refused(capsys, command, *arguments)
 
