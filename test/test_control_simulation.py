@@ -176,6 +176,17 @@ def test_late_ticks_are_counted_and_a_lost_while_is_not_caught_up(clock):
     assert clock.now == pytest.approx(behind + 0.01)
 
 
+def test_a_short_while_is_caught_up_at_twice_the_rate(clock):
+    """As fast as the processor can, the plant would run away from its controller."""
+    ticks = pace.Pace(0.01)
+    ticks.wait()
+    begin = clock.now
+    clock.now += 0.08
+    came = [ticks.wait() or clock.now for _ in range(20)]
+    assert np.diff(came).min() == pytest.approx(0.005)
+    assert came[-5:] == pytest.approx(begin + 0.01 * np.arange(16, 21))
+
+
 def test_what_passes_before_the_first_tick_and_in_a_pause_is_not_caught_up(clock):
     """Ticks in a burst would overflow the receivers' sockets: what comes then is lost, /clock too."""
     ticks = pace.Pace(0.01)

@@ -7,6 +7,8 @@ LATE = 1e-3
 """A tick that comes this much more than a period [s] after the one before counts as late."""
 LOST = 0.1
 """Behind by more than this [s], the deadlines start anew."""
+CATCH_UP = 2.0
+"""Behind, ticks come at most this much faster than on time: whoever commands the plant has to keep up with it."""
 AWAKE, REST = 0.1, 5e-3
 """After so long without a sleep a tick sleeps this long [s] although it is late: at its priority it would else keep all
 others from its processor."""
@@ -32,14 +34,15 @@ class Pace:
         if not self._recent:
             self._deadline = self._slept = now
         if self.factor > 0:
-            self._deadline += self.period / self.factor
+            period, last = self.period / self.factor, self._recent[-1] if self._recent else now
+            self._deadline += period
             rest = REST if now - self._slept > AWAKE else 0.0
-            if (span := max(self._deadline - now, rest)) > 0.0:
+            if (span := max(self._deadline - now, last + period / CATCH_UP - now, rest)) > 0.0:
                 time.sleep(span)
                 now = self._slept = time.monotonic()
             if now - self._deadline > LOST:
                 self._deadline = now
-            self.late += bool(self._recent) and now - self._recent[-1] > self.period / self.factor + LATE
+            self.late += now - last > period + LATE
         self.ticks += 1
         self._recent.append(now)
 
