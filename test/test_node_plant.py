@@ -1,5 +1,7 @@
 """What the plant node promises to whoever listens: clock, states, sensors, contacts, services."""
 
+import signal
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -295,6 +297,19 @@ def test_the_markers_show_the_forces_of_the_contacts_of_their_time(us):
     assert len(markers["friction cones"].points) == 64
     assert len(markers["support polygon"].points) == 5
     assert len(markers["centre of mass"].points) == 2
+
+
+def test_a_plant_that_was_held_up_leaves_no_tick_out_and_counts_the_late_one():
+    plant = Process("plant", "-r", "__ns:=/held", "-p", "update_rate:=100.0", "-p", "timestep:=0.002")
+    with running(plant), peer() as us:
+        states = us.listen(JointState, "held/joint_states")
+        us.new("held/joint_states")
+        plant.popen.send_signal(signal.SIGSTOP)
+        time.sleep(0.3)
+        plant.popen.send_signal(signal.SIGCONT)
+        us.until(lambda: int(us.status("held/plant").get("late ticks", "0")), "the late tick")
+        assert set(np.diff([stamp(m) for m in states])) == {PERIOD}
+        assert plant.end() == (0, [])
 
 
 def forces(msg: MultiDOFJointState) -> np.ndarray:
