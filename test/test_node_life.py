@@ -245,6 +245,8 @@ def test_the_description_may_come_late_broken_and_twice_and_the_lifecycle_ends_n
             wanted = message if isinstance(message, dict) else dict.fromkeys(NODES, message)
             us.until(lambda: all(us.status(n).get("message", "").startswith(wanted[n]) for n in NODES), f"'{message}'")
 
+        for node in nodes:
+            node.await_line("no robot yet")
         all_say("waiting for robot_description")
         for broken in ("<robot", "", URDF.read_text().replace('child link="FR_knee"', 'child link="nowhere"')):
             us.send("robot_description", String(data=broken), LATCHED)

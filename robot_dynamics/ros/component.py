@@ -41,6 +41,7 @@ STREAM = QoSProfile(depth=100)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 OWN_OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 OK, WARN, ERROR, STALE = 0, 1, 2, 3
+NO_ROBOT = "no robot yet: set urdf_file or robot_description, or publish robot_description"
 LISTENERS_PERIOD = 0.1
 """Wall time between looks at who listens [s]; asking at each message would cost as much as writing it."""
 RCLError = rclpy_implementation.RCLError
@@ -275,7 +276,10 @@ class Component(LifecycleNode):
             The description or a parameter does not fit; one that came by topic is only logged.
         """
         self.wake = Future()
-        if self._built or not (self.values.autostart and self._source()):
+        if self._built or not self.values.autostart:
+            return
+        if not self._source():
+            self.get_logger().info(NO_ROBOT)
             return
         self.begun = True
         for trigger in (self.trigger_configure, self.trigger_activate):
@@ -343,7 +347,7 @@ class Component(LifecycleNode):
     def _configure(self) -> None:
         source, values = self._source(), self.values
         if not source:
-            raise ParameterError("no robot yet: set urdf_file or robot_description, or publish robot_description")
+            raise ParameterError(NO_ROBOT)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             self.model = load_urdf(source, floating_base=values.floating_base, armature=dict(values.armature))
