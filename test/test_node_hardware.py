@@ -63,8 +63,9 @@ def us() -> Iterator[Peer]:
 
 
 def test_hardware_gets_nothing_until_enabled_and_zero_when_the_state_falls_silent(hardware):
-    us, _ = hardware
+    us, node = hardware
     commands = us.heard["effort_controller/commands"]
+    node.await_line("dry: call ~/enable")
 
     def total() -> bool:
         us.send("joint_states", state(us), BEST_EFFORT)
@@ -73,6 +74,7 @@ def test_hardware_gets_nothing_until_enabled_and_zero_when_the_state_falls_silen
     us.until(total, "the dry torque")
     assert not commands
     assert us.call(SetBool, "feedforward/enable", data=True).success
+    node.await_line("enabled, up within 0.1 s")
 
     def ramped() -> bool:
         us.send("joint_states", state(us), BEST_EFFORT)

@@ -94,6 +94,12 @@ class FeedforwardNode(Component):
         self.closely = self.timer(0.1 * self.values.state_timeout, self.on_silence)
         self.closely.cancel()
         self.hurry(self.values.thread_priority, self.values.wake_latency)
+        self.tell()
+
+    def tell(self) -> None:
+        """Say whether efforts are sent."""
+        enabled = f"enabled, up within {self.values.ramp_time:g} s"
+        self.get_logger().info(enabled if self.feeder.limiter.enabled else "dry: call ~/enable to send efforts")
 
     def stop(self) -> None:
         """Leave zeros behind, for effort controllers hold what they got last; ramp up again when reactivated."""
@@ -238,6 +244,7 @@ class FeedforwardNode(Component):
         if not request.data:
             self.send(np.zeros(len(self.order)), self.nanoseconds())
         self.feeder.enable(request.data)
+        self.tell()
         response.success = True
         return response
 
@@ -246,6 +253,7 @@ class FeedforwardNode(Component):
         if request.data:
             self.send(np.zeros(len(self.order)), self.nanoseconds())
         self.feeder.limiter.stop(request.data)
+        self.get_logger().warning("emergency stop" if request.data else "emergency stop released: enable to go on")
         response.success = True
         return response
 
