@@ -34,7 +34,8 @@ class Pace:
         if not self._recent:
             self._deadline = self._slept = now
         if self.factor > 0:
-            period, last = self.period / self.factor, self._recent[-1] if self._recent else now
+            period = self.period / self.factor
+            last = self._recent[-1] if self._recent else now
             self._deadline += period
             rest = REST if now - self._slept > AWAKE else 0.0
             if (span := max(self._deadline - now, last + period / CATCH_UP - now, rest)) > 0.0:
