@@ -8,6 +8,7 @@ import numpy as np
 from robot_dynamics.dynamics import workspace
 from robot_dynamics.kernels import batch, limbs, propagators, tree
 from robot_dynamics.kernels.jit import lean
+from robot_dynamics.kernels.lanes import aligned
 from robot_dynamics.kinematics import point_rows
 
 from .cpp import REPEATS, Cpp, Robot
@@ -38,14 +39,15 @@ def tree_loop(what, topology, parameters, Q, V, X, w, out, H, repeats):
 
 
 @lean
-def limb_loop(what, levels, robot, Q, V, X, out, H, repeats):
+def limb_loop(what, levels, robot, Q, V, X, memory, out, H, repeats):
     """The same with a lane per limb."""
     for _ in range(repeats):
         for k in range(Q.shape[0]):
             if what == 0:
                 limbs.rnea(levels, robot, Q[k], V[k], X[k], NO_WRENCH, out)
             elif what == 1:
-                limbs.aba(levels, robot, Q[k], V[k], X[k], NO_WRENCH, None, None, out)
+                limbs.place(levels, robot, Q[k], V[k], memory)
+                limbs.aba(levels, robot, Q[k], V[k], X[k], NO_WRENCH, None, memory, out)
             else:
                 limbs.crba(levels, robot, Q[k], H)
 
@@ -69,7 +71,7 @@ def loops(case: Case, driver: str) -> dict[str, Callable[[], float]]:
             arguments = (*case.states, workspace(model), *results)
         else:
             loop, robot = limb_loop, (model.limbs.levels, model.limbs.robot)
-            arguments = (*case.states, *results)
+            arguments = (*case.states, aligned((limbs.MEMORY,)), *results)
         calls[algorithm] = timed(partial(loop, what, *robot, *arguments), STATES * REPEATS)
     return calls
 

@@ -71,6 +71,12 @@ def singly(*limits: int) -> range:
     return range(*limits)
 
 
+def abreast(*limits: int) -> range:
+    """Range of a loop, calling nothing apart, of whose turns none reads what another writes: LLVM need not look."""
+    return range(*limits)
+
+
+RANGES = (range, singly, abreast)
 ADD, MULTIPLY = ast.Add(), ast.Mult()
 
 
@@ -447,10 +453,11 @@ class Body:
         expect_no_else(node)
         call = node.iter
         over = self.value(call.func) if isinstance(call, ast.Call) and not call.keywords else None
-        if not isinstance(call, ast.Call) or over not in (range, singly, each, enumerate):
-            raise Foreign("expected a loop over range(...), singly(...), each(an integer) or enumerate(a tuple)")
+        if not isinstance(call, ast.Call) or over not in (*RANGES, each, enumerate):
+            names = "range(...), singly(...), abreast(...), each(an integer) or enumerate(a tuple)"
+            raise Foreign(f"expected a loop over {names}")
         given = self.listed(call.args)
-        if over in (range, singly):
+        if over in RANGES:
             self.count(node, over, *given)
             return True
         if over is each:
@@ -488,13 +495,17 @@ class Body:
         builder.position_at_end(onward)
         builder.store(builder.add(k, INT(step), flags=("nsw",)), counter)
         back = builder.branch(head)
+        written = len(builder.function.blocks)
+        self.repeat(node, body, onward, end, (node.target, k))
         if over is singly:
             tell(builder.module, back, ONE_BY_ONE)
+        elif over is abreast:
+            group = together(builder.module, [body, *builder.function.blocks[written:]])
+            tell(builder.module, back, ROLLED, ONE_VECTOR, ("llvm.loop.parallel_accesses", group))
         elif not known(first, last):
             tell(builder.module, back, ROLLED, ONE_VECTOR)
         elif len(range(first, last, step)) == LANES:
             tell(builder.module, back, ROLLED)
-        self.repeat(node, body, onward, end, (node.target, k))
 
     def repeat(
         self, node: ast.For | ast.While, body: ir.Block, onward: ir.Block, end: ir.Block,
@@ -1017,6 +1028,26 @@ def called(builder: ir.IRBuilder, written: Written, given: Sequence[Any]) -> Any
     count = len(numbers(written.result))
     parts = [builder.extract_value(answer, i) for i in range(count)] if count > 1 else [answer]
     return rebuilt(written.result, iter(parts))
+
+
+class Distinct(ir.MDValue):
+    """A node of metadata that is like no other one."""
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+    def descr(self, buf: Any) -> None:
+        """Write it as `distinct`."""
+        buf += ("distinct !{ }", "\n")
+
+
+def together(module: ir.Module, blocks: Sequence[ir.Block]) -> ir.MDValue:
+    """What names all that is read and written in these blocks, now that they are written."""
+    group = Distinct(module, (), str(len(module.metadata)))
+    for block in blocks:
+        for x in block.instructions:
+            if x.opname in ("load", "store"):
+                x.set_metadata("llvm.access.group", group)
+    return group
 
 
 def tell(module: ir.Module, back: ir.Instruction, *hints: tuple[Any, ...]) -> None:

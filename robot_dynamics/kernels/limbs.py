@@ -14,7 +14,8 @@ import numpy as np
 
 from . import rows
 from .jit import brief, inline, routine
-from .lanes import LANES, combine, lane, lane3, lane6, lane9, stack, to_lane, to_lane3, to_lane9
+from .lanes import LANES, combine, lane, lane3, lane6, lane9, stack, to_lane, to_lane3, to_lane6, to_lane9
+from .language import abreast
 from .link import (
     accelerate,
     add_blocks,
@@ -81,7 +82,6 @@ from .scalar import (
     quaternion_matrix,
     scale,
     sincos,
-    solve_blocks,
     sub,
     tmul,
 )
@@ -91,24 +91,27 @@ DEEPEST = 8
 
 E, CL, CA, UL, UA, DI, U, KEPT = 0, 9, 12, 15, 18, 21, 22, 23
 """Columns of what ABA keeps of a joint on its way back, and their number."""
-ATTITUDE, PLACE, SPIN, SPEED, SEEN = 0, 9, 12, 15, 18
-"""Columns of what `books` sees of a joint: attitude and origin in the world, twist; their number."""
+SPIN, F, N, A, AL, SPEED, ATTITUDE, PLACE, RATE, JOINT = 23, 26, 29, 26, 29, 32, 35, 44, 47, 48
+"""Columns of a joint in memory, behind those: angular velocity; force and moment, then acceleration of the origin and
+angular acceleration; velocity of the origin; attitude and origin in the world. Their number. The base stands behind the
+joint nearest to it."""
+FELT_M, FELT_H, FELT_N, FELT_F, FELT_T, FELT = 0, 6, 15, 21, 24, 27
+"""Columns of what a joint's carrier feels of it, inertia and force, and their number."""
 
 COUNT, BASE_DOFS = 2 * PARAMETERS, 2 * PARAMETERS + 1
 HEAD = 80
 """Behind the rows of world and base: how many limbs, 6 or 0 for the base; length of both, whole cache lines."""
 
-KEPT_SIZE = DEEPEST * KEPT * LANES
-BASE = KEPT_SIZE
-MEMORY = KEPT_SIZE + 21
-"""Size of what `aba` can leave behind: what it keeps of all joints, from BASE the inverse inertia of a free base."""
+FEELING = (DEEPEST + 1) * JOINT * LANES
+BASE = FEELING + FELT * LANES
+MEMORY = BASE + 21
+"""Memory: the joints, from FEELING what their carriers feel, from BASE the inverse inertia of a free base; its size."""
 ARM, FRAME, CONTACT, SEAT = 1, 4, 13, 14
 """What lanes of contacts know of a contact: joints between its body and the tip, touching point, axes, its number
 counted from 1; their number."""
 SEAT_SIZE = SEAT * LANES
 PATH_SIZE = DEEPEST * 3 * LANES
 ROOT_SIZE = 36 * LANES
-SEEN_SIZE = (DEEPEST + 1) * SEEN * LANES
 WRENCH_SIZE = DEEPEST * 6 * LANES
 JOINT_SIZE = DEEPEST * LANES
 ENTRY_SIZE = DEEPEST * DEEPEST * LANES
@@ -152,6 +155,12 @@ def parameter(t, column, limb):
 
 
 @inline
+def in_memory(t, limb):
+    """Place of joint t in memory."""
+    return t * JOINT * LANES + limb
+
+
+@inline
 def placement(robot, t, limb, x):
     """E, p of joint t at x."""
     c, s = sincos(x)
@@ -171,7 +180,7 @@ def rigid_body(robot, t, limb):
 @inline
 def kept_joint(robot, t, limb, kept):
     """E, p, U, 1/D of joint t."""
-    o = t * KEPT * LANES + limb
+    o = in_memory(t, limb)
     return (
         lane9(kept, o + E * LANES),
         lane3(robot, parameter(t, P0, limb)),
@@ -331,23 +340,15 @@ def inverse_dynamics(levels, robot, q, qd, qdd, f_ext, tau):
 
 
 @inline
-def articulate(robot, t, limb, E_, M, H, N, extra, kept):
-    """I^a, U, 1/D of joint t (A5, A7) from I^A; `extra` joins its armature; E, U, 1/D are kept."""
+def articulate(robot, t, limb, M, H, N, extra, kept):
+    """I^a, U, 1/D of joint t (A5, A7) from I^A; `extra` joins its armature; U, 1/D are kept."""
     ul, ua, d = revolute_column(M, H, N)
     di = 1.0 / (d + lane(robot, parameter(t, ARMATURE, limb)) + extra)
-    o = t * KEPT * LANES + limb
-    to_lane9(kept, o + E * LANES, E_)
+    o = in_memory(t, limb)
     to_lane3(kept, o + UL * LANES, ul)
     to_lane3(kept, o + UA * LANES, ua)
     to_lane(kept, o + DI * LANES, di)
     return project(M, H, N, ul, ua, di), ul, ua, di
-
-
-@inline
-def remember(levels, memory, kept):
-    """Copy what is kept of the joints to memory."""
-    for k in range(len(levels) * KEPT * LANES):
-        memory[k] = kept[k]
 
 
 @inline
@@ -365,85 +366,156 @@ def base_inverse(memory):
 
 
 @inline
-def aba_limb(levels, robot, limb, iq, iv, q, qd, tau, wrench, added, w, kept):
-    """Passes 1 and 2 of ABA over the limb ahead: I^a and p^a that its carrier, turning with w, feels (A3-A8)."""
-    if len(levels) == 0:
-        return (ZERO6, ZERO9, ZERO6), ZERO3, ZERO3
-    t = len(levels) - 1
-    # read before anything is kept: a load behind a store would not join the others' vector
-    effort = lane(tau, iv)
-    extra = 0.0 if added is None else lane(added, iv)
-    E_, p = placement(robot, t, limb, lane(q, iq))
-    wi, cl, ca = revolute_motion(E_, w, cross(w, cross(w, p)), lane(qd, iv))
-    m, h, inertia = rigid_body(robot, t, limb)
-    f, n = body_bias(h, inertia, wi)
-    f, n = less_wrench(f, n, wrench, t, limb)
-    tip, ft, nt = aba_limb(levels[1:], robot, limb, iq + 1, iv + 1, q, qd, tau, wrench, added, wi, kept)
-    M, H, N = add_blocks(body_blocks(m, h, inertia), tip)
-    f = add(f, ft)
-    n = add(n, nt)
-    (M, H, N), ul, ua, di = articulate(robot, t, limb, E_, M, H, N, extra, kept)
-    u = effort - n[2]
-    o = t * KEPT * LANES + limb
-    to_lane3(kept, o + CL * LANES, cl)
-    to_lane3(kept, o + CA * LANES, ca)
-    to_lane(kept, o + U * LANES, u)
-    f, n = project_force(M, H, N, ul, ua, di, u, f, n, cl, ca)
-    f, n = force_to_parent(E_, p, f, n)
-    return blocks_to_parent(E_, p, M, H, N), f, n
+def turn(robot, t, limb, x, rate, memory):
+    """Write E and angular velocity of joint t, its carrier's being there; returns what is written."""
+    o = in_memory(t, limb)
+    E_, _ = placement(robot, t, limb, x)
+    w = add(tmul(E_, lane3(memory, in_memory(t + 1, limb) + SPIN * LANES)), (0.0, 0.0, rate))
+    to_lane9(memory, o + E * LANES, E_)
+    to_lane3(memory, o + SPIN * LANES, w)
+    to_lane(memory, o + RATE * LANES, rate)
+    return E_, w
 
 
 @inline
-def accelerate_limb(levels, robot, limb, kept, a, al, qdd):
-    """Pass 3 of ABA over the limb ahead, its carrier accelerating at a, al (A9, A10)."""
-    if len(levels) == 0:
-        return
-    t = len(levels) - 1
-    o = t * KEPT * LANES + limb
-    E_, p, ul, ua, di = kept_joint(robot, t, limb, kept)
-    a, al = accelerate(E_, p, a, al, lane3(kept, o + CL * LANES), lane3(kept, o + CA * LANES))
-    x = joint_acceleration(ul, ua, di, lane(kept, o + U * LANES), a, al)
-    to_lane(qdd, t * LANES + limb, x)
-    accelerate_limb(levels[1:], robot, limb, kept, a, (al[0], al[1], al[2] + x), qdd)
+def to_base(levels, column, x, memory):
+    """Write three numbers of the base, which all lanes share."""
+    for limb in range(LANES):
+        to_lane3(memory, in_memory(len(levels), limb) + column * LANES, x)
+
+
+@routine
+def place(levels, robot, q, qd, memory):
+    """Write E and angular velocity of all joints."""
+    limbs, iq, iv = dimensions(levels, robot)
+    spin, _ = base_motion(robot, q, qd)
+    to_base(levels, SPIN, spin, memory)
+    for j in range(len(levels)):
+        for limb in abreast(limbs):
+            k = limb * len(levels) + j
+            turn(robot, len(levels) - 1 - j, limb, lane(q, iq + k), lane(qd, iv + k), memory)
+
+
+@inline
+def outward(robot, t, limb, wrench, memory):
+    """Pass 1 of ABA at joint t, which is placed: velocity product and bias force of the body behind it (A3)."""
+    o = in_memory(t, limb)
+    E_, p = lane9(memory, o + E * LANES), lane3(robot, parameter(t, P0, limb))
+    w = lane3(memory, in_memory(t + 1, limb) + SPIN * LANES)
+    wi, cl, ca = revolute_motion(E_, w, cross(w, cross(w, p)), lane(memory, o + RATE * LANES))
+    _, h, inertia = rigid_body(robot, t, limb)
+    f, n = body_bias(h, inertia, wi)
+    f, n = less_wrench(f, n, wrench, t, limb)
+    to_lane3(memory, o + CL * LANES, cl)
+    to_lane3(memory, o + CA * LANES, ca)
+    to_lane3(memory, o + F * LANES, f)
+    to_lane3(memory, o + N * LANES, n)
+
+
+@inline
+def feeling(memory, limb):
+    """I^a and p^a that a joint's carrier feels of it."""
+    o = FEELING + limb
+    blocks = lane6(memory, o + FELT_M * LANES), lane9(memory, o + FELT_H * LANES), lane6(memory, o + FELT_N * LANES)
+    return blocks, lane3(memory, o + FELT_F * LANES), lane3(memory, o + FELT_T * LANES)
+
+
+@inline
+def inward(robot, t, limb, memory):
+    """Pass 2 of ABA at joint t: what its carrier feels from what its body feels (A4-A8)."""
+    o = in_memory(t, limb)
+    E_, p = lane9(memory, o + E * LANES), lane3(robot, parameter(t, P0, limb))
+    m, h, inertia = rigid_body(robot, t, limb)
+    tip, ft, nt = feeling(memory, limb)
+    M, H, N_ = add_blocks(body_blocks(m, h, inertia), tip)
+    f = add(lane3(memory, o + F * LANES), ft)
+    n = add(lane3(memory, o + N * LANES), nt)
+    cl, ca = lane3(memory, o + CL * LANES), lane3(memory, o + CA * LANES)
+    effort, extra = lane(memory, o + U * LANES), lane(memory, o + DI * LANES)
+    (M, H, N_), ul, ua, di = articulate(robot, t, limb, M, H, N_, extra, memory)
+    u = effort - n[2]
+    to_lane(memory, o + U * LANES, u)
+    f, n = project_force(M, H, N_, ul, ua, di, u, f, n, cl, ca)
+    f, n = force_to_parent(E_, p, f, n)
+    M, H, N_ = blocks_to_parent(E_, p, M, H, N_)
+    o = FEELING + limb
+    to_lane6(memory, o + FELT_M * LANES, M)
+    to_lane9(memory, o + FELT_H * LANES, H)
+    to_lane6(memory, o + FELT_N * LANES, N_)
+    to_lane3(memory, o + FELT_F * LANES, f)
+    to_lane3(memory, o + FELT_T * LANES, n)
+
+
+@inline
+def accelerate_joint(robot, t, limb, memory):
+    """Pass 3 of ABA at joint t: its acceleration (A9, A10)."""
+    o, c = in_memory(t, limb), in_memory(t + 1, limb)
+    E_, p, ul, ua, di = kept_joint(robot, t, limb, memory)
+    a, al = lane3(memory, c + A * LANES), lane3(memory, c + AL * LANES)
+    a, al = accelerate(E_, p, a, al, lane3(memory, o + CL * LANES), lane3(memory, o + CA * LANES))
+    x = joint_acceleration(ul, ua, di, lane(memory, o + U * LANES), a, al)
+    to_lane(memory, o + U * LANES, x)
+    to_lane3(memory, o + A * LANES, a)
+    to_lane3(memory, o + AL * LANES, (al[0], al[1], al[2] + x))
 
 
 @routine
 def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
-    """ABA: qdd of q, qd, tau.
+    """ABA: qdd of q, qd, tau; the joints are placed in memory, which then holds what the paths of contacts need.
 
-    added (nv,) joins the armature; memory (MEMORY,) takes what the paths of contacts need. None for neither.
+    added (nv,) joins the armature; None: nothing does.
     """
-    limbs, iq, iv = dimensions(levels, robot)
+    limbs, _, iv = dimensions(levels, robot)
+    depth = len(levels)
     spread = stack(WRENCH_SIZE)
     wrench = spread, spread_wrenches(levels, robot, limbs, f_ext, spread)
-    kept = stack(KEPT_SIZE)
-    x = stack(JOINT_SIZE)
+    for k in range(FELT * LANES):
+        to_lane(memory, FEELING + k, 0.0)
+    for limb in range(limbs):
+        for j in range(depth):
+            o = in_memory(depth - 1 - j, limb)
+            k = iv + limb * depth + j
+            to_lane(memory, o + U * LANES, lane(tau, k))
+            to_lane(memory, o + DI * LANES, 0.0 if added is None else lane(added, k))
+    for j in range(depth):
+        for limb in abreast(limbs):
+            outward(robot, depth - 1 - j, limb, wrench, memory)
+    for t in range(depth):
+        for limb in abreast(limbs):
+            inward(robot, t, limb, memory)
+    a, al = base_acceleration(levels, robot, limbs, q, qd, tau, f_ext, memory, qdd)
+    to_base(levels, A, a, memory)
+    to_base(levels, AL, al, memory)
+    for j in range(depth):
+        for limb in abreast(limbs):
+            accelerate_joint(robot, depth - 1 - j, limb, memory)
+    for limb in range(limbs):
+        for j in range(depth):
+            x = lane(memory, in_memory(depth - 1 - j, limb) + U * LANES)
+            to_lane(qdd, iv + limb * depth + j, x)
+
+
+@inline
+def base_acceleration(levels, robot, limbs, q, qd, tau, f_ext, memory, qdd):
+    """Acceleration of the base's origin and angular one, from what it feels of its limbs; a free base's into qdd."""
     spin, a = base_motion(robot, q, qd)
+    if robot[BASE_DOFS] == 0.0:
+        return a, ZERO3
     m, h, inertia = base_body(robot)
     f, n = body_bias(h, inertia, spin)
-    blocks = body_blocks(m, h, inertia)
+    f, n = base_less_wrench(robot, f, n, f_ext)
+    M, H, N_ = body_blocks(m, h, inertia)
     for limb in range(limbs):
-        k = limb * len(levels)
-        own, fl, nl = aba_limb(levels, robot, limb, iq + k, iv + k, q, qd, tau, wrench, added, spin, kept)
-        blocks = add_blocks(blocks, own)
+        own, fl, nl = feeling(memory, limb)
+        M, H, N_ = add_blocks((M, H, N_), own)
         f = add(f, fl)
         n = add(n, nl)
-    al = ZERO3
-    if iv > 0:
-        f, n = base_less_wrench(robot, f, n, f_ext)
-        M, H, N = blocks
-        a_free, al = solve_blocks(M, H, N, sub(part3(tau, 3), f), sub(part3(tau, 0), n))
-        part3_to(qdd, 0, al)
-        part3_to(qdd, 3, sub(a_free, a))
-        a = a_free
-        if memory is not None:
-            M, H, N = inverse_blocks(M, H, N)
-            remember_base(memory, M, H, N)
-    for limb in range(limbs):
-        accelerate_limb(levels, robot, limb, kept, a, al, x)
-    collect(levels, limbs, x, iv, qdd)
-    if memory is not None:
-        remember(levels, memory, kept)
+    M, H, N_ = inverse_blocks(M, H, N_)
+    remember_base(memory, M, H, N_)
+    a_free, al = apply_blocks(M, H, N_, sub(part3(tau, 3), f), sub(part3(tau, 0), n))
+    part3_to(qdd, 0, al)
+    part3_to(qdd, 3, sub(a_free, a))
+    return a_free, al
 
 
 @brief
@@ -451,7 +523,9 @@ def forward_dynamics(levels, robot, q, qd, tau, f_ext, qdd):
     """ABA for input that nobody has looked at."""
     if not fits(levels, robot, q, qd, tau, f_ext):
         return False
-    aba(levels, robot, q, qd, tau, f_ext, None, None, qdd)
+    memory = stack(MEMORY)
+    place(levels, robot, q, qd, memory)
+    aba(levels, robot, q, qd, tau, f_ext, None, memory, qdd)
     return True
 
 
@@ -560,7 +634,8 @@ def articulate_limb(levels, robot, limb, iq, q, kept):
     m, h, inertia = rigid_body(robot, t, limb)
     tip = articulate_limb(levels[1:], robot, limb, iq + 1, q, kept)
     M, H, N = add_blocks(body_blocks(m, h, inertia), tip)
-    blocks, _, _, _ = articulate(robot, t, limb, E_, M, H, N, 0.0, kept)
+    to_lane9(kept, in_memory(t, limb) + E * LANES, E_)
+    blocks, _, _, _ = articulate(robot, t, limb, M, H, N, 0.0, kept)
     return blocks_to_parent(E_, p, blocks[0], blocks[1], blocks[2])
 
 
@@ -568,16 +643,14 @@ def articulate_limb(levels, robot, limb, iq, q, kept):
 def articulated_inertia(levels, robot, q, memory):
     """What `aba` leaves in memory for paths."""
     limbs, iq, iv = dimensions(levels, robot)
-    kept = stack(KEPT_SIZE)
     m, h, inertia = base_body(robot)
     blocks = body_blocks(m, h, inertia)
-    for limb in range(limbs):
-        own = articulate_limb(levels, robot, limb, iq + limb * len(levels), q, kept)
+    for limb in abreast(limbs):
+        own = articulate_limb(levels, robot, limb, iq + limb * len(levels), q, memory)
         blocks = add_blocks(blocks, own)
     if iv > 0:
         M, H, N = inverse_blocks(blocks[0], blocks[1], blocks[2])
         remember_base(memory, M, H, N)
-    remember(levels, memory, kept)
 
 
 @inline
@@ -678,7 +751,7 @@ def leave_seats(levels, limbs, iv, seats, paths, root, memory, z, y):
             t = depth - 1 - j
             x = lane3(paths, t * 3 * LANES + limb)
             set3(z, iv + limb * depth + j, c, x)
-            set3(y, iv + limb * depth + j, c, scale(lane(memory, (t * KEPT + DI) * LANES + limb), x))
+            set3(y, iv + limb * depth + j, c, scale(lane(memory, in_memory(t, limb) + DI * LANES), x))
         for d in range(3 if iv > 0 else 0):
             for k in range(6):
                 z[k, c + d] = lane(root, (12 * d + k) * LANES + limb)
@@ -840,52 +913,39 @@ def respond(levels, robot, memory, X):
 
 
 @inline
-def place_in_lanes(t, R, x, spin, v, seen):
-    """Write pose and twist of a body that all lanes share where those of joint t stand."""
-    for limb in range(LANES):
-        o = t * SEEN * LANES + limb
-        to_lane9(seen, o + ATTITUDE * LANES, R)
-        to_lane3(seen, o + PLACE * LANES, x)
-        to_lane3(seen, o + SPIN * LANES, spin)
-        to_lane3(seen, o + SPEED * LANES, v)
-
-
-@inline
-def see(robot, t, limb, x, rate, seen):
+def see(robot, t, limb, x, rate, memory):
     """Write pose and twist of joint t from those of its carrier; returns `body_books` of the body behind it."""
-    o = t * SEEN * LANES + limb
-    c = o + SEEN * LANES
-    R, w = lane9(seen, c + ATTITUDE * LANES), lane3(seen, c + SPIN * LANES)
-    xc, v = lane3(seen, c + PLACE * LANES), lane3(seen, c + SPEED * LANES)
-    E_, p = placement(robot, t, limb, x)
+    o, c = in_memory(t, limb), in_memory(t + 1, limb)
+    R, xc = lane9(memory, c + ATTITUDE * LANES), lane3(memory, c + PLACE * LANES)
+    w, v = lane3(memory, c + SPIN * LANES), lane3(memory, c + SPEED * LANES)
+    p = lane3(robot, parameter(t, P0, limb))
+    m, h, inertia = rigid_body(robot, t, limb)
+    E_, wi = turn(robot, t, limb, x, rate, memory)
     Ri = matmul(R, E_)
     xi = add(xc, mul(R, p))
-    wi = add(tmul(E_, w), (0.0, 0.0, rate))
     vi = tmul(E_, add(v, cross(w, p)))
-    m, h, inertia = rigid_body(robot, t, limb)
     moment, linear, angular, energy = body_books(m, h, inertia, Ri, xi, wi, vi)
     energy += 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
-    to_lane9(seen, o + ATTITUDE * LANES, Ri)
-    to_lane3(seen, o + PLACE * LANES, xi)
-    to_lane3(seen, o + SPIN * LANES, wi)
-    to_lane3(seen, o + SPEED * LANES, vi)
+    to_lane9(memory, o + ATTITUDE * LANES, Ri)
+    to_lane3(memory, o + PLACE * LANES, xi)
+    to_lane3(memory, o + SPEED * LANES, vi)
     return moment, linear, angular, energy
 
 
 @inline
-def show(levels, limbs, seen, w):
+def show(levels, limbs, memory, w):
     """Copy poses and twists of the limbs' joints to their rows of the workspace of `tree`."""
     depth = len(levels)
     first = w.shape[0] - limbs * depth
     for limb in range(limbs):
         for j in range(depth):
             t = depth - 1 - j
-            o = t * SEEN * LANES + limb
+            o = in_memory(t, limb)
             i = first + limb * depth + j
-            set9(w, i, rows.RW, lane9(seen, o + ATTITUDE * LANES))
-            set3(w, i, rows.XW, lane3(seen, o + PLACE * LANES))
-            set3(w, i, rows.W, lane3(seen, o + SPIN * LANES))
-            set3(w, i, rows.V, lane3(seen, o + SPEED * LANES))
+            set9(w, i, rows.RW, lane9(memory, o + ATTITUDE * LANES))
+            set3(w, i, rows.XW, lane3(memory, o + PLACE * LANES))
+            set3(w, i, rows.W, lane3(memory, o + SPIN * LANES))
+            set3(w, i, rows.V, lane3(memory, o + SPEED * LANES))
 
 
 @inline
@@ -898,10 +958,9 @@ def show_base(i, R, x, spin, v, w):
 
 
 @routine
-def books(levels, robot, q, qd, w):
-    """`bodies.books`, leaving poses and twists of all rows in w, the workspace of `tree`."""
+def books(levels, robot, memory, q, qd, w):
+    """`bodies.books`, leaving poses and twists of all rows in w, the workspace of `tree`, and in memory as `place`."""
     limbs, iq, iv = dimensions(levels, robot)
-    seen = stack(SEEN_SIZE)
     R, x, spin, v = IDENTITY, ZERO3, ZERO3, ZERO3
     show_base(0, R, x, spin, v, w)
     if iv > 0:
@@ -911,17 +970,20 @@ def books(levels, robot, q, qd, w):
     m, h, inertia = base_body(robot)
     moment, linear, angular, energy = body_books(m, h, inertia, R, x, spin, v)
     depth = len(levels)
-    place_in_lanes(depth, R, x, spin, v, seen)
+    for limb in range(LANES):
+        to_lane9(memory, in_memory(depth, limb) + ATTITUDE * LANES, R)
+    to_base(levels, PLACE, x, memory)
+    to_base(levels, SPIN, spin, memory)
+    to_base(levels, SPEED, v, memory)
     for j in range(depth):
-        t = depth - 1 - j
-        for limb in range(limbs):
+        for limb in abreast(limbs):
             k = limb * depth + j
-            own = see(robot, t, limb, lane(q, iq + k), lane(qd, iv + k), seen)
+            own = see(robot, depth - 1 - j, limb, lane(q, iq + k), lane(qd, iv + k), memory)
             moment = add(moment, own[0])
             linear = add(linear, own[1])
             angular = add(angular, own[2])
             energy += own[3]
-    show(levels, limbs, seen, w)
+    show(levels, limbs, memory, w)
     return moment, linear, angular, energy
 
 
@@ -932,7 +994,7 @@ def twist_limb(levels, robot, limb, iv, qd, kept, spin, v, out):
         return
     t = len(levels) - 1
     rate = lane(qd, iv)
-    E_ = lane9(kept, (t * KEPT + E) * LANES + limb)
+    E_ = lane9(kept, in_memory(t, limb) + E * LANES)
     v = tmul(E_, add(v, cross(spin, lane3(robot, parameter(t, P0, limb)))))
     spin = add(tmul(E_, spin), (0.0, 0.0, rate))
     to_lane3(out, t * 6 * LANES + limb, spin)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .contact import CONTACT_COLUMNS, Scratch, scratch
-from .lanes import whole
+from .lanes import aligned, whole
 from .limbs import MEMORY
 from .rows import WORKSPACE
 
@@ -159,7 +159,7 @@ class Settings(NamedTuple):
 def robot(topology: Integers, parameters: Floats, limbed: Floats, nv: int, bodies: int, dense: bool) -> Robot:
     """Bundle with fresh workspace; `dense` for robots with mimic joints."""
     factor = np.zeros((nv, nv)) if dense else np.zeros((0, 0))
-    memory, w = np.zeros(MEMORY), np.zeros((len(topology), WORKSPACE))
+    memory, w = aligned((MEMORY,)), np.zeros((len(topology), WORKSPACE))
     return Robot(topology, parameters, limbed, memory, w, factor, np.zeros(6 * bodies))
 
 

@@ -60,20 +60,31 @@ from .tree import (
 def free_motion_of(levels, limbed, memory, topology, parameters, q, qd, tau, f_ext, added, L, w, there, qdd):
     """Qdd without contacts, leaving in `w` and `L`, or `memory`, what paths need; `added` (nv,) joins H's diagonal.
 
-    levels, limbed, memory: those of `limbs` if that driver takes the robot, else () and any arrays. there: `w` holds
-    the placements at q, as `books_of` and `tree.place` leave them. Returns -1, or the first dof without inertia.
+    levels, limbed, memory: those of `limbs` if that driver takes the robot, else () and any arrays. there: `place_of`
+    or `books_of` has been at q and qd. Returns -1, or the first dof without inertia.
     """
     if len(levels) > 0:
+        if not there:
+            limbs.place(levels, limbed, q, qd, memory)
         limbs.aba(levels, limbed, q, qd, tau, f_ext, added, memory, qdd)
         return -1
     return tree_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, there, qdd)
 
 
 @routine
-def books_of(levels, limbed, topology, parameters, q, qd, w):
-    """`bodies.books` of a state, leaving poses and twists in w."""
+def place_of(levels, limbed, memory, topology, parameters, q, qd, w):
+    """What `free_motion_of` takes to be there, in memory or in w."""
     if len(levels) > 0:
-        return limbs.books(levels, limbed, q, qd, w)
+        limbs.place(levels, limbed, q, qd, memory)
+    else:
+        place(topology, parameters, q, w)
+
+
+@routine
+def books_of(levels, limbed, memory, topology, parameters, q, qd, w):
+    """`bodies.books` of a state, leaving poses and twists in w and what `place_of` does."""
+    if len(levels) > 0:
+        return limbs.books(levels, limbed, memory, q, qd, w)
     place(topology, parameters, q, w)
     world_poses(topology, w)
     twists(topology, parameters, qd, W, w)

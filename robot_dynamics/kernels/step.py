@@ -31,6 +31,7 @@ from .propagators import (
     couple,
     free_motion_of,
     joint_path,
+    place_of,
     respond,
     solve_columns,
     twists_of,
@@ -38,7 +39,7 @@ from .propagators import (
 from .rows import part3, part3_to, part4, row3, row6, row9, set3, set9
 from .scalar import ZERO3, add, apply_blocks, cross, dot, inverse_blocks, mul, quaternion_matrix, scale, sub, tmul
 from .terrain import DAMPING, FRICTION, STIFFNESS, nearest_surface
-from .tree import composites, place
+from .tree import composites
 
 EXPLICIT = 2
 LINEAR = 3
@@ -800,7 +801,7 @@ def fly(levels, robot, state, h):
     ledger, last = state.ledger, state.last_ledger
     mass = ledger[at.MASS]
     moment, linear, angular, _ = books_of(
-        levels, robot.limbed, robot.topology, robot.parameters, state.q, state.qd, robot.w
+        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w
     )
     com = scale(1.0 / mass, moment)
     push = sub(part3(ledger, at.ACCOUNTED), part3(last, at.ACCOUNTED))
@@ -904,7 +905,7 @@ def observe(levels, robot, ground, state, settings):
     """Poses and velocities; energies, momentum and centre of mass into the ledger. Returns the energy."""
     ledger = state.ledger
     moment, linear, angular, energy = books_of(
-        levels, robot.limbed, robot.topology, robot.parameters, state.q, state.qd, robot.w
+        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w
     )
     touch(robot, ground)
     part3_to(ledger, at.MOMENTUM, linear)
@@ -996,8 +997,9 @@ def note(joints, ground, state, row):
 def take(levels, robot, joints, ground, state, settings, command, problem, steps, log):
     """`run` of named bundles."""
     model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
-    if len(levels) == 0:
-        place(robot.topology, robot.parameters, state.q, robot.w)
+    place_of(
+        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w
+    )
     for k in range(steps):
         remember(joints, ground, state)
         pushed = prepare(robot, joints, ground, state, settings, command, k)
