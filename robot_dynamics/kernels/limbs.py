@@ -641,7 +641,7 @@ def articulate_limb(levels, robot, limb, iq, q, kept):
 
 @routine
 def articulated_inertia(levels, robot, q, memory):
-    """What `aba` leaves in memory for paths."""
+    """What paths need in memory."""
     limbs, iq, iv = dimensions(levels, robot)
     m, h, inertia = base_body(robot)
     blocks = body_blocks(m, h, inertia)
@@ -651,6 +651,7 @@ def articulated_inertia(levels, robot, q, memory):
     if iv > 0:
         M, H, N = inverse_blocks(blocks[0], blocks[1], blocks[2])
         remember_base(memory, M, H, N)
+    attitudes(levels, robot, q, memory)
 
 
 @inline
@@ -671,6 +672,31 @@ def add_force(force, here, Ri, r, d):
 
 
 @inline
+def forces_in(carried, limb):
+    """Three forces that are on their way inwards, one from each of a contact's axes."""
+    return tuple_of(carried, limb, 3)
+
+
+@inline
+def tuple_of(carried, o, count):
+    """`count` forces, force before moment, from place o on."""
+    if count == 0:
+        return ()
+    return ((lane3(carried, o), lane3(carried, o + 3 * LANES)), *tuple_of(carried, o + 6 * LANES, count - 1))
+
+
+@inline
+def carry_on(forces, carried, o):
+    """Write forces, force before moment, from place o on."""
+    if len(forces) == 0:
+        return
+    f, n = forces[0]
+    to_lane3(carried, o, f)
+    to_lane3(carried, o + 3 * LANES, n)
+    carry_on(forces[1:], carried, o + 6 * LANES)
+
+
+@inline
 def cross_joint(forces, joint, o, paths):
     """Write what forces do to a joint, z, into `paths` from o; returns what its carrier feels (P5)."""
     if len(forces) == 0:
@@ -683,28 +709,16 @@ def cross_joint(forces, joint, o, paths):
 
 
 @inline
-def path_limb(levels, robot, limb, R, seat, kept, paths):
-    """Three unit forces at a contact of the limb ahead as its carrier, at attitude R, feels them (P5)."""
-    if len(levels) == 0:
-        return (ZERO3, ZERO3), (ZERO3, ZERO3), (ZERO3, ZERO3)
-    t = len(levels) - 1
-    joint = kept_joint(robot, t, limb, kept)
-    Ri = matmul(R, joint[0])
-    x, y, z = path_limb(levels[1:], robot, limb, Ri, seat, kept, paths)
-    forces = seated(seat, t, Ri, x, y, z)
-    return cross_joint(forces, joint, t * 3 * LANES + limb, paths)
-
-
-@inline
-def seated(seat, t, R, x, y, z):
-    """Forces x, y, z plus those of the contact if it is on the body, at attitude R, with t joints to the tip."""
-    level, r, D = seat
-    here = 1.0 if level == t else 0.0
-    return (
-        add_force(x, here, R, r, (D[0], D[3], D[6])),
-        add_force(y, here, R, r, (D[1], D[4], D[7])),
-        add_force(z, here, R, r, (D[2], D[5], D[8])),
-    )
+def seat_forces(t, limb, seats, memory, carried):
+    """Add unit forces along the axes of the contact that sits on the body of joint t, or on the base."""
+    here = 1.0 if lane(seats, limb) == t else 0.0
+    R = lane9(memory, in_memory(t, limb) + ATTITUDE * LANES)
+    r, D = lane3(seats, ARM * LANES + limb), lane9(seats, FRAME * LANES + limb)
+    x, y, z = forces_in(carried, limb)
+    x = add_force(x, here, R, r, (D[0], D[3], D[6]))
+    y = add_force(y, here, R, r, (D[1], D[4], D[7]))
+    z = add_force(z, here, R, r, (D[2], D[5], D[8]))
+    carry_on((x, y, z), carried, limb)
 
 
 @inline
@@ -718,14 +732,19 @@ def root_force(force, M, H, N, o, first, root):
 
 
 @inline
-def take_seats(levels, rows_count, limbs, carrier, seat, count, turn, seats):
-    """Seat contact number `turn`, from 0, of every limb in the limb's lane; returns how many there are."""
+def take_seats(levels, rows_count, limbs, carrier, seat, count, turn, seats, taken):
+    """Seat contact number `turn`, from 0, of every limb in the limb's lane; taken: how many on the body of each joint.
+
+    Returns how many there are.
+    """
     for k in range(SEAT_SIZE):
         to_lane(seats, k, 0.0)
+    for t in range(len(levels) + 1):
+        to_lane(taken, t, 0.0)
     waiting = stack(LANES)
     for limb in range(LANES):
         to_lane(waiting, limb, float(turn))
-    taken = 0
+    seated = 0
     for a in range(count):
         limb, t = rank(levels, rows_count, carrier[a], limbs)
         to_lane(waiting, limb, lane(waiting, limb) - 1.0)
@@ -735,8 +754,9 @@ def take_seats(levels, rows_count, limbs, carrier, seat, count, turn, seats):
         for k in range(12):
             to_lane(seats, (ARM + k) * LANES + limb, seat[a, k])
         to_lane(seats, CONTACT * LANES + limb, a + 1.0)
-        taken += 1
-    return taken
+        to_lane(taken, t, lane(taken, t) + 1.0)
+        seated += 1
+    return seated
 
 
 @inline
@@ -759,31 +779,40 @@ def leave_seats(levels, limbs, iv, seats, paths, root, memory, z, y):
 
 
 @routine
-def contact_paths(levels, robot, memory, q, rows_count, count, carrier, seat, z, y):
-    """`propagators.contact_path` of `count` contacts in rounds of one per limb; memory: of `aba` at q."""
+def contact_paths(levels, robot, memory, rows_count, count, carrier, seat, z, y):
+    """`propagators.contact_path` of `count` contacts in rounds of one per limb; memory: of `aba`, with attitudes."""
     limbs, _, iv = dimensions(levels, robot)
-    seats, paths, root = stack(SEAT_SIZE), stack(PATH_SIZE), stack(ROOT_SIZE)
-    R = IDENTITY
-    M, H, N = ZERO6, ZERO9, ZERO6
-    if iv > 0:
-        Q = part4(q, 3)
-        R = quaternion_matrix(Q[0], Q[1], Q[2], Q[3])
-        M, H, N = base_inverse(memory)
+    depth = len(levels)
+    seats, taken, paths, root = stack(SEAT_SIZE), stack(DEEPEST + 1), stack(PATH_SIZE), stack(ROOT_SIZE)
+    carried = stack(18 * LANES)
     for k in range(iv, y.shape[0]):
         for begin in range(0, 3 * count, LANES):
             combine(y, k * y.shape[1] + begin, (), y, 0, 0, (), y, 0, 0)  # no terms: zeros
     turn = 0
     done = 0
     while done < count:
-        done += take_seats(levels, rows_count, limbs, carrier, seat, count, turn, seats)
+        done += take_seats(levels, rows_count, limbs, carrier, seat, count, turn, seats, taken)
         turn += 1
-        for limb in range(limbs):
-            own = (lane(seats, limb), lane3(seats, ARM * LANES + limb), lane9(seats, FRAME * LANES + limb))
-            fx, fy, fz = path_limb(levels, robot, limb, R, own, memory, paths)
-            fx, fy, fz = seated(own, len(levels), R, fx, fy, fz)
-            root_force(fx, M, H, N, limb, 0, root)
-            root_force(fy, M, H, N, limb, 12, root)
-            root_force(fz, M, H, N, limb, 24, root)
+        for k in range(18 * LANES):
+            to_lane(carried, k, 0.0)
+        for t in range(depth):
+            if lane(taken, t) > 0.0:
+                for limb in abreast(limbs):
+                    seat_forces(t, limb, seats, memory, carried)
+            for limb in abreast(limbs):
+                joint = kept_joint(robot, t, limb, memory)
+                forces = cross_joint(forces_in(carried, limb), joint, t * 3 * LANES + limb, paths)
+                carry_on(forces, carried, limb)
+        if lane(taken, depth) > 0.0:
+            for limb in abreast(limbs):
+                seat_forces(depth, limb, seats, memory, carried)
+        if iv > 0:
+            M, H, N_ = base_inverse(memory)
+            for limb in abreast(limbs):
+                fx, fy, fz = forces_in(carried, limb)
+                root_force(fx, M, H, N_, limb, 0, root)
+                root_force(fy, M, H, N_, limb, 12, root)
+                root_force(fz, M, H, N_, limb, 24, root)
         leave_seats(levels, limbs, iv, seats, paths, root, memory, z, y)
 
 
@@ -913,6 +942,37 @@ def respond(levels, robot, memory, X):
 
 
 @inline
+def face(t, limb, E_, memory):
+    """Write the attitude of joint t in the world from that of its carrier and return it."""
+    R = matmul(lane9(memory, in_memory(t + 1, limb) + ATTITUDE * LANES), E_)
+    to_lane9(memory, in_memory(t, limb) + ATTITUDE * LANES, R)
+    return R
+
+
+@inline
+def base_attitude(levels, robot, q, memory):
+    """Write the base's attitude, which all lanes share, and return it."""
+    R = IDENTITY
+    if robot[BASE_DOFS] > 0.0:
+        Q = part4(q, 3)
+        R = quaternion_matrix(Q[0], Q[1], Q[2], Q[3])
+    for limb in range(LANES):
+        to_lane9(memory, in_memory(len(levels), limb) + ATTITUDE * LANES, R)
+    return R
+
+
+@routine
+def attitudes(levels, robot, q, memory):
+    """Write the attitudes of all joints, which are placed."""
+    limbs, _, _ = dimensions(levels, robot)
+    base_attitude(levels, robot, q, memory)
+    for j in range(len(levels)):
+        for limb in abreast(limbs):
+            t = len(levels) - 1 - j
+            face(t, limb, lane9(memory, in_memory(t, limb) + E * LANES), memory)
+
+
+@inline
 def see(robot, t, limb, x, rate, memory):
     """Write pose and twist of joint t from those of its carrier; returns `body_books` of the body behind it."""
     o, c = in_memory(t, limb), in_memory(t + 1, limb)
@@ -921,12 +981,11 @@ def see(robot, t, limb, x, rate, memory):
     p = lane3(robot, parameter(t, P0, limb))
     m, h, inertia = rigid_body(robot, t, limb)
     E_, wi = turn(robot, t, limb, x, rate, memory)
-    Ri = matmul(R, E_)
+    Ri = face(t, limb, E_, memory)
     xi = add(xc, mul(R, p))
     vi = tmul(E_, add(v, cross(w, p)))
     moment, linear, angular, energy = body_books(m, h, inertia, Ri, xi, wi, vi)
     energy += 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
-    to_lane9(memory, o + ATTITUDE * LANES, Ri)
     to_lane3(memory, o + PLACE * LANES, xi)
     to_lane3(memory, o + SPEED * LANES, vi)
     return moment, linear, angular, energy
@@ -961,17 +1020,14 @@ def show_base(i, R, x, spin, v, w):
 def books(levels, robot, memory, q, qd, w):
     """`bodies.books`, leaving poses and twists of all rows in w, the workspace of `tree`, and in memory as `place`."""
     limbs, iq, iv = dimensions(levels, robot)
-    R, x, spin, v = IDENTITY, ZERO3, ZERO3, ZERO3
-    show_base(0, R, x, spin, v, w)
+    show_base(0, IDENTITY, ZERO3, ZERO3, ZERO3, w)
+    R, x, spin, v = base_attitude(levels, robot, q, memory), ZERO3, ZERO3, ZERO3
     if iv > 0:
-        Q = part4(q, 3)
-        R, x, spin, v = quaternion_matrix(Q[0], Q[1], Q[2], Q[3]), part3(q, 0), part3(qd, 0), part3(qd, 3)
+        x, spin, v = part3(q, 0), part3(qd, 0), part3(qd, 3)
         show_base(1, R, x, spin, v, w)
     m, h, inertia = base_body(robot)
     moment, linear, angular, energy = body_books(m, h, inertia, R, x, spin, v)
     depth = len(levels)
-    for limb in range(LANES):
-        to_lane9(memory, in_memory(depth, limb) + ATTITUDE * LANES, R)
     to_base(levels, PLACE, x, memory)
     to_base(levels, SPIN, spin, memory)
     to_base(levels, SPEED, v, memory)

@@ -13,7 +13,7 @@ from . import limbs
 from .bodies import books, twists, world_poses
 from .dense import factorize, solve
 from .jit import inline, lean, routine
-from .lanes import whole
+from .lanes import aligned, whole
 from .language import each
 from .link import accelerate, joint_acceleration, propagate
 from .rows import (
@@ -76,6 +76,7 @@ def place_of(levels, limbed, memory, topology, parameters, q, qd, w):
     """What `free_motion_of` takes to be there, in memory or in w."""
     if len(levels) > 0:
         limbs.place(levels, limbed, q, qd, memory)
+        limbs.attitudes(levels, limbed, q, memory)
     else:
         place(topology, parameters, q, w)
 
@@ -193,13 +194,13 @@ def contact_path(topology, parameters, L, w, i, r, frame, c, z, y):
 
 
 @routine
-def contact_paths(levels, limbed, memory, topology, parameters, L, w, q, count, carrier, seat, z, y):
-    """Paths of `count` contacts at q, three columns of z and y each.
+def contact_paths(levels, limbed, memory, topology, parameters, L, w, count, carrier, seat, z, y):
+    """Paths of `count` contacts, three columns of z and y each.
 
     carrier: their rows; seat (count, 12): its point in row axes and its axes (3, 3) in the world.
     """
     if len(levels) > 0:
-        limbs.contact_paths(levels, limbed, memory, q, topology.shape[0], count, carrier, seat, z, y)
+        limbs.contact_paths(levels, limbed, memory, topology.shape[0], count, carrier, seat, z, y)
         return
     for a in range(count):
         for i in each(carrier[a]):
@@ -395,7 +396,7 @@ def room(levels, topology, nv, count, dense):
     side = nv if dense else 0
     wide = whole(3 * count)
     # zeros: lanes behind the last path are multiplied too, and what memory held there may be slow to multiply
-    memory, vectors, paths = np.empty(remembered), np.zeros((2, nv)), np.zeros((2, nv, wide))
+    memory, vectors, paths = aligned((remembered,)), np.zeros((2, nv)), np.zeros((2, nv, wide))
     seat, w, motion = np.empty((count, 12)), np.empty((rows, WORKSPACE)), np.empty((rows, 18 * count))
     return memory, vectors, paths, seat, w, motion, np.empty((side, side)), np.empty((3 * count, wide))
 
@@ -413,7 +414,7 @@ def contact_space(levels, limbed, topology, parameters, carrier, r, q, room, ine
     for a in range(count):
         set3(seat, a, 0, row3(r, a, 0))
         set9(seat, a, 3, IDENTITY)
-    contact_paths(levels, limbed, memory, topology, parameters, L, w, q, count, carrier, seat, z, y)
+    contact_paths(levels, limbed, memory, topology, parameters, L, w, count, carrier, seat, z, y)
     if L.shape[0] > 0:
         solve_columns(L, 3 * count, z, y)
     if inertia.shape[0] > 0:

@@ -416,14 +416,14 @@ def contact_row(robot, ground, settings, unit, a, c, problem):
 
 
 @routine
-def contact_rows(levels, robot, ground, q, settings, count, problem):
+def contact_rows(levels, robot, ground, settings, count, problem):
     """Paths, free velocities less their targets, and law data of the active contacts; warm start from the last step."""
     unit = settings.timestep if settings.scheme == IMPULSE else 1.0
     for a in range(count):
         for c in each(problem.picked[at.ACTIVE, a]):
             contact_row(robot, ground, settings, unit, a, c, problem)
     contact_paths(
-        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, robot.factor, robot.w, q,
+        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, robot.factor, robot.w,
         count, problem.carrier, problem.seat, problem.z, problem.y,
     )  # fmt: skip
 
@@ -502,7 +502,7 @@ def gather(levels, robot, joints, ground, state, settings, problem):
     if settings.scheme == IMPLICIT or settings.scheme == IMPULSE:
         next_twists(levels, robot, joints.dofs[at.AHEAD])
         count = find_contacts(robot, ground, settings, problem.picked[at.ACTIVE])
-        contact_rows(levels, robot, ground, state.q, settings, count, problem)
+        contact_rows(levels, robot, ground, settings, count, problem)
     n = joint_rows(levels, robot, joints, state.q, settings, count, problem)
     g = 1.0 if settings.scheme == IMPULSE else settings.timestep
     if robot.factor.shape[0] > 0:
