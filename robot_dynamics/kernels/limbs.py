@@ -106,12 +106,10 @@ FEELING = (DEEPEST + 1) * JOINT * LANES
 BASE = FEELING + FELT * LANES
 MEMORY = BASE + 21
 """Memory: the joints, from FEELING what their carriers feel, from BASE the inverse inertia of a free base; its size."""
-ARM, FRAME, CONTACT, SEAT = 1, 4, 13, 14
-"""What lanes of contacts know of a contact: joints between its body and the tip, touching point, axes, its number
-counted from 1; their number."""
-SEAT_SIZE = SEAT * LANES
+EMPTY = -1.0
+"""Joint of a lane without a contact."""
 PATH_SIZE = DEEPEST * 3 * LANES
-ROOT_SIZE = 36 * LANES
+CARRIED_SIZE = 18 * LANES
 WRENCH_SIZE = DEEPEST * 6 * LANES
 JOINT_SIZE = DEEPEST * LANES
 ENTRY_SIZE = DEEPEST * DEEPEST * LANES
@@ -709,73 +707,91 @@ def cross_joint(forces, joint, o, paths):
 
 
 @inline
-def seat_forces(t, limb, seats, memory, carried):
+def seat_forces(t, limb, joint, contact, seat, memory, carried):
     """Add unit forces along the axes of the contact that sits on the body of joint t, or on the base."""
-    here = 1.0 if lane(seats, limb) == t else 0.0
+    here = 1.0 if lane(joint, limb) == t else 0.0
+    o = 12 * int(lane(contact, limb))
+    r = (lane(seat, o), lane(seat, o + 1), lane(seat, o + 2))
     R = lane9(memory, in_memory(t, limb) + ATTITUDE * LANES)
-    r, D = lane3(seats, ARM * LANES + limb), lane9(seats, FRAME * LANES + limb)
     x, y, z = forces_in(carried, limb)
-    x = add_force(x, here, R, r, (D[0], D[3], D[6]))
-    y = add_force(y, here, R, r, (D[1], D[4], D[7]))
-    z = add_force(z, here, R, r, (D[2], D[5], D[8]))
+    x = add_force(x, here, R, r, (lane(seat, o + 3), lane(seat, o + 6), lane(seat, o + 9)))
+    y = add_force(y, here, R, r, (lane(seat, o + 4), lane(seat, o + 7), lane(seat, o + 10)))
+    z = add_force(z, here, R, r, (lane(seat, o + 5), lane(seat, o + 8), lane(seat, o + 11)))
     carry_on((x, y, z), carried, limb)
 
 
 @inline
-def root_force(force, M, H, N, o, first, root):
-    """Write what a force does to the free base, z and D^-1 z, from column `first` of `root`."""
-    a, al = apply_blocks(M, H, N, force[0], force[1])
-    to_lane3(root, first * LANES + o, force[1])
-    to_lane3(root, (first + 3) * LANES + o, force[0])
-    to_lane3(root, (first + 6) * LANES + o, al)
-    to_lane3(root, (first + 9) * LANES + o, a)
+def take_seats(levels, rows_count, limbs, carrier, count, turn, joint, contact, taken):
+    """Seat contact number `turn`, from 0, of every limb in the limb's lane; returns how many there are.
 
-
-@inline
-def take_seats(levels, rows_count, limbs, carrier, seat, count, turn, seats, taken):
-    """Seat contact number `turn`, from 0, of every limb in the limb's lane; taken: how many on the body of each joint.
-
-    Returns how many there are.
+    joint: the one on whose body it sits, or EMPTY; contact: its number; taken: 1 for joints on whose body one sits.
     """
-    for k in range(SEAT_SIZE):
-        to_lane(seats, k, 0.0)
-    for t in range(len(levels) + 1):
-        to_lane(taken, t, 0.0)
     waiting = stack(LANES)
     for limb in range(LANES):
         to_lane(waiting, limb, float(turn))
+        to_lane(joint, limb, EMPTY)
+        to_lane(contact, limb, 0.0)
+    for t in range(len(levels) + 1):
+        to_lane(taken, t, 0.0)
     seated = 0
     for a in range(count):
         limb, t = rank(levels, rows_count, carrier[a], limbs)
         to_lane(waiting, limb, lane(waiting, limb) - 1.0)
-        if lane(waiting, limb) != -1.0:
-            continue
-        to_lane(seats, limb, float(t))
-        for k in range(12):
-            to_lane(seats, (ARM + k) * LANES + limb, seat[a, k])
-        to_lane(seats, CONTACT * LANES + limb, a + 1.0)
-        to_lane(taken, t, lane(taken, t) + 1.0)
-        seated += 1
+        if lane(waiting, limb) == -1.0:
+            to_lane(joint, limb, float(t))
+            to_lane(contact, limb, float(a))
+            to_lane(taken, t, 1.0)
+            seated += 1
     return seated
 
 
 @inline
-def leave_seats(levels, limbs, iv, seats, paths, root, memory, z, y):
-    """Copy the paths of the seated contacts to columns of z and y = D^-1 z; the rows of other limbs are left alone."""
+def leave_seats(levels, limbs, iv, joint, contact, paths, carried, z):
+    """Copy the paths of the seated contacts to their columns of z, first what `weigh` reads first."""
     depth = len(levels)
-    for limb in range(limbs):
-        c = 3 * (int(lane(seats, CONTACT * LANES + limb)) - 1)
-        if c < 0:
+    for limb in range(limbs if iv > 0 else 0):
+        if lane(joint, limb) == EMPTY:
             continue
+        c = 3 * int(lane(contact, limb))
+        for k in range(6):
+            o = (3 + k if k < 3 else k - 3) * LANES + limb
+            set3(z, k, c, (lane(carried, o), lane(carried, o + 6 * LANES), lane(carried, o + 12 * LANES)))
+    for limb in range(limbs):
+        if lane(joint, limb) == EMPTY:
+            continue
+        c = 3 * int(lane(contact, limb))
         for j in range(depth):
-            t = depth - 1 - j
-            x = lane3(paths, t * 3 * LANES + limb)
-            set3(z, iv + limb * depth + j, c, x)
-            set3(y, iv + limb * depth + j, c, scale(lane(memory, in_memory(t, limb) + DI * LANES), x))
-        for d in range(3 if iv > 0 else 0):
-            for k in range(6):
-                z[k, c + d] = lane(root, (12 * d + k) * LANES + limb)
-                y[k, c + d] = lane(root, (12 * d + 6 + k) * LANES + limb)
+            set3(z, iv + limb * depth + j, c, lane3(paths, (depth - 1 - j) * 3 * LANES + limb))
+
+
+@inline
+def inverse_rows(M, H, N):
+    """Rows of [N H^T; H M], the inverse of a free base's inertia over [moment; force]."""
+    return (
+        (N[0], N[1], N[2], H[0], H[3], H[6]),
+        (N[1], N[3], N[4], H[1], H[4], H[7]),
+        (N[2], N[4], N[5], H[2], H[5], H[8]),
+        (H[0], H[1], H[2], M[0], M[1], M[2]),
+        (H[3], H[4], H[5], M[1], M[3], M[4]),
+        (H[6], H[7], H[8], M[2], M[4], M[5]),
+    )
+
+
+@inline
+def weigh(levels, limbs, iv, count, memory, z, y):
+    """Write y = D^-1 z, the columns of `count` contacts."""
+    depth = len(levels)
+    wide = z.shape[1]
+    M, H, N_ = base_inverse(memory)
+    for begin in range(0, 3 * count, LANES):
+        if iv > 0:
+            for k, factors in enumerate(inverse_rows(M, H, N_)):
+                combine(y, k * wide + begin, factors, z, begin, wide, (), z, 0, 0)
+        for limb in range(limbs):
+            for j in range(depth):
+                di = lane(memory, in_memory(depth - 1 - j, limb) + DI * LANES)
+                o = (iv + limb * depth + j) * wide + begin
+                combine(y, o, (di,), z, o, 0, (), z, 0, 0)
 
 
 @routine
@@ -783,37 +799,31 @@ def contact_paths(levels, robot, memory, rows_count, count, carrier, seat, z, y)
     """`propagators.contact_path` of `count` contacts in rounds of one per limb; memory: of `aba`, with attitudes."""
     limbs, _, iv = dimensions(levels, robot)
     depth = len(levels)
-    seats, taken, paths, root = stack(SEAT_SIZE), stack(DEEPEST + 1), stack(PATH_SIZE), stack(ROOT_SIZE)
-    carried = stack(18 * LANES)
-    for k in range(iv, y.shape[0]):
+    joint, contact, taken = stack(LANES), stack(LANES), stack(DEEPEST + 1)
+    paths, carried = stack(PATH_SIZE), stack(CARRIED_SIZE)
+    for k in range(iv, z.shape[0]):
         for begin in range(0, 3 * count, LANES):
-            combine(y, k * y.shape[1] + begin, (), y, 0, 0, (), y, 0, 0)  # no terms: zeros
+            combine(z, k * z.shape[1] + begin, (), z, 0, 0, (), z, 0, 0)  # no terms: zeros
     turn = 0
     done = 0
     while done < count:
-        done += take_seats(levels, rows_count, limbs, carrier, seat, count, turn, seats, taken)
+        done += take_seats(levels, rows_count, limbs, carrier, count, turn, joint, contact, taken)
         turn += 1
-        for k in range(18 * LANES):
+        for k in range(CARRIED_SIZE):
             to_lane(carried, k, 0.0)
         for t in range(depth):
             if lane(taken, t) > 0.0:
                 for limb in abreast(limbs):
-                    seat_forces(t, limb, seats, memory, carried)
+                    seat_forces(t, limb, joint, contact, seat, memory, carried)
             for limb in abreast(limbs):
-                joint = kept_joint(robot, t, limb, memory)
-                forces = cross_joint(forces_in(carried, limb), joint, t * 3 * LANES + limb, paths)
+                crossed = kept_joint(robot, t, limb, memory)
+                forces = cross_joint(forces_in(carried, limb), crossed, t * 3 * LANES + limb, paths)
                 carry_on(forces, carried, limb)
         if lane(taken, depth) > 0.0:
             for limb in abreast(limbs):
-                seat_forces(depth, limb, seats, memory, carried)
-        if iv > 0:
-            M, H, N_ = base_inverse(memory)
-            for limb in abreast(limbs):
-                fx, fy, fz = forces_in(carried, limb)
-                root_force(fx, M, H, N_, limb, 0, root)
-                root_force(fy, M, H, N_, limb, 12, root)
-                root_force(fz, M, H, N_, limb, 24, root)
-        leave_seats(levels, limbs, iv, seats, paths, root, memory, z, y)
+                seat_forces(depth, limb, joint, contact, seat, memory, carried)
+        leave_seats(levels, limbs, iv, joint, contact, paths, carried, z)
+    weigh(levels, limbs, iv, count, memory, z, y)
 
 
 @routine
