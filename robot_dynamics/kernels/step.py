@@ -20,6 +20,7 @@ from .contact import (
     next_deflection,
     predicted_target,
     solve_contacts,
+    true_residual,
 )
 from .jit import inline, lean, routine, spread
 from .language import anywhere, each, singly
@@ -282,6 +283,16 @@ def note_momentum(ledger, h, x, n, f):
 def acts(pushes, k, t):
     """Whether push k acts at time t."""
     return pushes[k, at.PUSH_START] < t < pushes[k, at.PUSH_END]
+
+
+@routine
+def in_use(pushes, t):
+    """Number of pushes up to the last one that does not end before time t."""
+    count = 0
+    for k in range(pushes.shape[0]):
+        if pushes[k, at.PUSH_END] > t:
+            count = k + 1
+    return count
 
 
 @inline
@@ -652,17 +663,21 @@ def overshoots(levels, robot, joints, ground, settings):
 
 
 @routine
-def prepare(robot, joints, ground, state, settings, command, k):
-    """What is known before the motion of step k: command, pushes, explicit contacts. Returns whether f_ext counts."""
+def prepare(robot, joints, ground, state, settings, command, pushes, k):
+    """What is known before the motion of step k of a run: command, pushes, explicit contacts.
+
+    Returns whether f_ext counts.
+    """
     h = settings.timestep
     t = (state.counters[at.STEPS] + 0.5) * h
-    pass_on(state, command.now[min(k, command.now.shape[0] - 1)], command.queue, command.acting)
+    if k == 0 or command.now.shape[0] > 1 or command.queue.shape[0] > 1:
+        pass_on(state, command.now[min(k, command.now.shape[0] - 1)], command.queue, command.acting)
     for i in range(robot.f_ext.shape[0]):
         robot.f_ext[i] = 0.0
     for j in singly(joints.data.shape[0]):
         joints.data[j, at.SATURATED] = 0.0
-    pushed = push(robot, state.ledger, h, t, command.pushes)
-    state.ledger[at.WORK] += 0.5 * h * push_power(robot.w, rows.W, t, command.pushes)
+    pushed = push(robot, state.ledger, h, t, pushes)
+    state.ledger[at.WORK] += 0.5 * h * push_power(robot.w, rows.W, t, pushes)
     if settings.scheme == EXPLICIT or settings.scheme == LINEAR:
         pushed = explicit_contacts(robot, ground, settings) or pushed
     return pushed
@@ -1000,18 +1015,19 @@ def take(levels, robot, joints, ground, state, settings, command, problem, steps
     place_of(
         levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w
     )
+    pushes = command.pushes[: in_use(command.pushes, state.counters[at.STEPS] * settings.timestep)]
     for k in range(steps):
         remember(joints, ground, state)
-        pushed = prepare(robot, joints, ground, state, settings, command, k)
+        pushed = prepare(robot, joints, ground, state, settings, command, pushes, k)
         count = 0
         n = 0
         regular = True
-        iterations, error, missed = 0, 0.0, False
+        iterations, missed = 0, False
         for _ in range(ATTEMPTS):
             possible = free_motion(levels, robot, joints, state, settings, command, pushed)
             regular = regular and possible
             count, n = gather(levels, robot, joints, ground, state, settings, problem)
-            iterations, error, missed = solve_contacts(
+            iterations, missed = solve_contacts(
                 model, problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count, n,
                 settings.sweeps, settings.tolerance, problem.f, problem.work,
             )  # fmt: skip
@@ -1019,11 +1035,16 @@ def take(levels, robot, joints, ground, state, settings, command, problem, steps
             # lanes stay together: taken again, a step ends as it did where no effort left its range
             if not anywhere(end_efforts(joints, state, settings, command.acting)):
                 break
+        if k == steps - 1:  # nobody could read that of another step
+            state.ledger[at.RESIDUAL] = true_residual(
+                model, problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count, n, problem.f,
+                problem.work,
+            )  # fmt: skip
         keep_forces(joints, ground, settings, count, n, problem)
         complete_way(levels, robot, joints, ground, settings, count, n, problem)
         if n == 0 and not pushed and unhindered(joints, settings, command.acting):
             heun(levels, robot, joints, state, settings)
-        account(levels, robot, joints, ground, state, settings, command.pushes, pushed)
+        account(levels, robot, joints, ground, state, settings, pushes, pushed)
         advance_state(levels, robot, joints, ground, state, settings, n == 0 and not pushed)
         energy = observe(levels, robot, ground, state, settings)
         state.ledger[at.DISSIPATED_CONTACT] -= state.ledger[at.ELASTIC] - state.last_ledger[at.ELASTIC]
@@ -1035,7 +1056,6 @@ def take(levels, robot, joints, ground, state, settings, command, problem, steps
             state.counters[at.STEPS] += 1
             state.counters[at.ITERATIONS] = iterations
             state.counters[at.UNCONVERGED] += 1 if missed else 0
-            state.ledger[at.RESIDUAL] = error
             if log.shape[0] > 0:
                 note(joints, ground, state, log[k])
         if anywhere(status != FINE):
