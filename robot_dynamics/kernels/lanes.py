@@ -109,25 +109,51 @@ def _transposed(body, x, o, across, out, p, down):
         builder.store(line, place, align=8)
 
 
+ROW = ir.VectorType(DOUBLE, LANES)
+
+
+def _row(body, array, o):
+    """Pointer to LANES numbers of an array from place o on."""
+    return body.builder.bitcast(body.builder.gep(array.data, [constant(o)], inbounds=True), ROW.as_pointer())
+
+
+def _rows(body, array, first, apart, count):
+    """LANES numbers each of `count` rows."""
+    places = (body.builder.add(constant(first), body.builder.mul(constant(apart), INT(k))) for k in range(count))
+    return [body.builder.load(_row(body, array, o), align=8) for o in places]
+
+
+def _everywhere(body, x):
+    """A number in all lanes."""
+    alone = body.builder.insert_element(ir.Constant(ROW, ir.Undefined), body.converted(x, DOUBLE), ir.IntType(32)(0))
+    first = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return body.builder.shuffle_vector(alone, ir.Constant(ROW, ir.Undefined), first)
+
+
+def _weighted(body, weights, vectors):
+    """Sum of vectors times numbers."""
+    total = ir.Constant(ROW, [0.0] * LANES)
+    for weight, vector in zip(weights, vectors, strict=True):
+        term = body.builder.fmul(_everywhere(body, weight), vector, flags=FUSED)
+        total = body.builder.fadd(total, term, flags=FUSED)
+    return total
+
+
 def _combined(body, out, q, factors, x, o, apart, more, y, p, step):
     """`combine` by vector instructions."""
-    builder = body.builder
-    row = ir.VectorType(DOUBLE, LANES)
-    none = ir.Constant(row, ir.Undefined)
-    first = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    vectors = _rows(body, x, o, apart, len(factors)) + _rows(body, y, p, step, len(more))
+    body.builder.store(_weighted(body, (*factors, *more), vectors), _row(body, out, q), align=8)
 
-    def place(array, o):
-        return builder.bitcast(builder.gep(array.data, [constant(o)], inbounds=True), row.as_pointer())
 
-    total = ir.Constant(row, [0.0] * LANES)
-    for weights, array, begin, stride in ((factors, x, o, apart), (more, y, p, step)):
-        for k, weight in enumerate(weights):
-            alone = builder.insert_element(none, body.converted(weight, DOUBLE), ir.Constant(ir.IntType(32), 0))
-            factor = builder.shuffle_vector(alone, none, first)
-            at = builder.add(constant(begin), builder.mul(constant(stride), INT(k)))
-            term = builder.fmul(factor, builder.load(place(array, at), align=8), flags=FUSED)
-            total = builder.fadd(total, term, flags=FUSED)
-    builder.store(total, place(out, q), align=8)
+def _combined_rows(body, out, q, down, g, factors, x, o, apart, y, p, step):
+    """`combine_rows` by vector instructions."""
+    near, far = factors[0]
+    vectors = _rows(body, x, o, apart, len(near)) + _rows(body, y, p, step, len(far))
+    scale = _everywhere(body, g)
+    totals = [body.builder.fmul(scale, _weighted(body, (*a, *b), vectors), flags=FUSED) for a, b in factors]
+    for r, total in enumerate(totals):
+        place = body.builder.add(constant(q), body.builder.mul(constant(down), INT(r)))
+        body.builder.store(total, _row(body, out, place), align=8)
 
 
 def transpose(x, o, across, out, p, down):
@@ -143,6 +169,12 @@ def combine(out, q, factors, x, o, apart, more, y, p, step):
         for k, weight in enumerate(weights):
             total += weight * flat[first + k * stride :][:LANES]
     out.flat[q : q + LANES] = total
+
+
+def combine_rows(out, q, down, g, factors, x, o, apart, y, p, step):
+    """`combine` times g for several rows of `out`, `down` apart: factors holds those of x and of y for each."""
+    for r, (near, far) in enumerate(factors):
+        combine(out, q + r * down, tuple(g * k for k in near), x, o, apart, tuple(g * k for k in far), y, p, step)
 
 
 def _lane_indexed(x, o):
@@ -180,7 +212,7 @@ else:
     lane = intrinsic(_lane)
     to_lane = intrinsic(_to_lane)
     BUILT_IN.update({stack: Body.stack, lane: Body.lane, to_lane: Body.to_lane})
-    BUILT_IN.update({transpose: _transposed, combine: _combined})
+    BUILT_IN.update({transpose: _transposed, combine: _combined, combine_rows: _combined_rows})
     Wide.built_in.update({stack: Wide.stack, lane: Wide.lane, to_lane: Wide.to_lane, combine: Wide.combine})
 
 

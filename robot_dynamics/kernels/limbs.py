@@ -14,7 +14,7 @@ import numpy as np
 
 from . import rows
 from .jit import brief, inline, routine
-from .lanes import LANES, combine, lane, lane3, lane6, lane9, stack, to_lane, to_lane3, to_lane6, to_lane9
+from .lanes import LANES, combine, combine_rows, lane, lane3, lane6, lane9, stack, to_lane, to_lane3, to_lane6, to_lane9
 from .language import abreast
 from .link import (
     accelerate,
@@ -853,29 +853,57 @@ def joint_path(levels, robot, memory, v, c, z, y):
 
 
 @inline
-def column(levels, g, z, k, i):
-    """g z[k:, i], one number per level."""
+def column(levels, z, k, i):
+    """z[k:, i], one number per level."""
     if len(levels) == 0:
         return ()
-    return (g * z[k, i], *column(levels[1:], g, z, k + 1, i))
+    return (z[k, i], *column(levels[1:], z, k + 1, i))
+
+
+@inline
+def column6(free, z, i):
+    """z[:6, i] of a free base, else ()."""
+    return (z[0, i], z[1, i], z[2, i], z[3, i], z[4, i], z[5, i]) if free else ()
+
+
+@inline
+def couple_rows(levels, free, g, first, i, count, n, z, y, A):
+    """`count` rows of A from i on, their columns of z nonzero in the rows of the base and from `first` on."""
+    wide = y.shape[1]
+    for begin in range(0, n, LANES):
+        factors = with_factors(levels, free, first, i, count, z)
+        o = i * A.shape[1] + begin
+        combine_rows(A, o, A.shape[1], g, factors, y, begin, wide, y, first * wide + begin, wide)
+
+
+@inline
+def with_factors(levels, free, first, i, count, z):
+    """Factors of the base's and of a limb's rows of y, of `count` columns from i on."""
+    if count == 0:
+        return ()
+    own = column6(free, z, i), column(levels, z, first, i)
+    return (own, *with_factors(levels, free, first, i + 1, count - 1, z))
+
+
+@inline
+def couple_all(levels, free, robot, g, rows_count, count, n, carrier, z, y, A):
+    """`couple` of a robot with or without a free base."""
+    limbs, _, iv = dimensions(levels, robot)
+    for a in range(count):
+        limb, _ = rank(levels, rows_count, carrier[a], limbs)
+        couple_rows(levels, free, g, iv + limb * len(levels), 3 * a, 3, n, z, y, A)
+    for i in range(3 * count, n):
+        limb, _ = rank(levels, rows_count, carrier[i - 2 * count], limbs)
+        couple_rows(levels, free, g, iv + limb * len(levels), i, 1, n, z, y, A)
 
 
 @routine
 def couple(levels, robot, g, rows_count, count, n, carrier, z, y, A):
     """`propagators.couple`, a row of A at a time, symmetric but for rounding: what y holds of other limbs is zero."""
-    limbs, _, iv = dimensions(levels, robot)
-    wide = y.shape[1]
-    for i in range(n):
-        limb, _ = rank(levels, rows_count, carrier[i // 3 if i < 3 * count else i - 2 * count], limbs)
-        first = iv + limb * len(levels)
-        own = column(levels, g, z, first, i)
-        for begin in range(0, n, LANES):
-            o = i * A.shape[1] + begin
-            if iv > 0:
-                base = (g * z[0, i], g * z[1, i], g * z[2, i], g * z[3, i], g * z[4, i], g * z[5, i])
-                combine(A, o, base, y, begin, wide, own, y, first * wide + begin, wide)
-            else:
-                combine(A, o, (), y, 0, 0, own, y, first * wide + begin, wide)
+    if robot[BASE_DOFS] > 0.0:
+        couple_all(levels, True, robot, g, rows_count, count, n, carrier, z, y, A)
+    else:
+        couple_all(levels, False, robot, g, rows_count, count, n, carrier, z, y, A)
 
 
 @inline

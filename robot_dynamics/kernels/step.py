@@ -1012,9 +1012,7 @@ def note(joints, ground, state, row):
 def take(levels, robot, joints, ground, state, settings, command, problem, steps, log):
     """`run` of named bundles."""
     model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
-    place_of(
-        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w
-    )
+    place_of(levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w)
     pushes = command.pushes[: in_use(command.pushes, state.counters[at.STEPS] * settings.timestep)]
     for k in range(steps):
         remember(joints, ground, state)
