@@ -375,7 +375,8 @@ def shift(A, o, df, n, u):
 @routine
 def end_velocity(A, b, f, k, n, u):
     """Set u = b + A f."""
-    copy(b, n, u)
+    for begin in range(0, n, LANES):
+        combine(u, begin, (1.0,), b, begin, 0, (), b, 0, 0)
     for i in range(0, 3 * k, 3):
         shift(A, i, part3(f, i), n, u)
     for i in range(3 * k, n):
@@ -655,7 +656,7 @@ def solve_contacts(model, A, b, points, bounds, h, k, n, sweeps, tolerance, f, w
     """Forces f of k contacts and n - 3 k scalar rows that obey their laws together with u = b + A f (SPEC 6.4, 6.5).
 
     Sweeps from the f given (warm start); after `sweeps` of them Newton, and if that stalls sweeps up to ALL_SWEEPS.
-    points (k, CONTACT_COLUMNS), bounds (n - 3 k, 2); A has rows of whole lanes. Leaves u in work.rows[U].
+    points (k, CONTACT_COLUMNS), bounds (n - 3 k, 2); b and A's rows are whole lanes long. Leaves u in work.rows[U].
     Returns iterations (sweeps + Newton steps), and whether the tolerance was missed.
     """
     u = work.rows[U]

@@ -364,18 +364,6 @@ def base_inverse(memory):
 
 
 @inline
-def turn(robot, t, limb, x, rate, memory):
-    """Write E and angular velocity of joint t, its carrier's being there; returns what is written."""
-    o = in_memory(t, limb)
-    E_, _ = placement(robot, t, limb, x)
-    w = add(tmul(E_, lane3(memory, in_memory(t + 1, limb) + SPIN * LANES)), (0.0, 0.0, rate))
-    to_lane9(memory, o + E * LANES, E_)
-    to_lane3(memory, o + SPIN * LANES, w)
-    to_lane(memory, o + RATE * LANES, rate)
-    return E_, w
-
-
-@inline
 def to_base(levels, column, x, memory):
     """Write three numbers of the base, which all lanes share."""
     for limb in range(LANES):
@@ -384,19 +372,20 @@ def to_base(levels, column, x, memory):
 
 @routine
 def place(levels, robot, q, qd, memory):
-    """Write E and angular velocity of all joints."""
+    """Write E and rate of all joints."""
     limbs, iq, iv = dimensions(levels, robot)
-    spin, _ = base_motion(robot, q, qd)
-    to_base(levels, SPIN, spin, memory)
     for j in range(len(levels)):
         for limb in abreast(limbs):
+            t = len(levels) - 1 - j
             k = limb * len(levels) + j
-            turn(robot, len(levels) - 1 - j, limb, lane(q, iq + k), lane(qd, iv + k), memory)
+            E_, _ = placement(robot, t, limb, lane(q, iq + k))
+            to_lane9(memory, in_memory(t, limb) + E * LANES, E_)
+            to_lane(memory, in_memory(t, limb) + RATE * LANES, lane(qd, iv + k))
 
 
 @inline
 def outward(robot, t, limb, wrench, memory):
-    """Pass 1 of ABA at joint t, which is placed: velocity product and bias force of the body behind it (A3)."""
+    """Pass 1 of ABA at joint t, which is placed: twist, velocity product and bias force of the body behind it (A3)."""
     o = in_memory(t, limb)
     E_, p = lane9(memory, o + E * LANES), lane3(robot, parameter(t, P0, limb))
     w = lane3(memory, in_memory(t + 1, limb) + SPIN * LANES)
@@ -406,6 +395,7 @@ def outward(robot, t, limb, wrench, memory):
     f, n = less_wrench(f, n, wrench, t, limb)
     to_lane3(memory, o + CL * LANES, cl)
     to_lane3(memory, o + CA * LANES, ca)
+    to_lane3(memory, o + SPIN * LANES, wi)
     to_lane3(memory, o + F * LANES, f)
     to_lane3(memory, o + N * LANES, n)
 
@@ -469,6 +459,8 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
     wrench = spread, spread_wrenches(levels, robot, limbs, f_ext, spread)
     for k in range(FELT * LANES):
         to_lane(memory, FEELING + k, 0.0)
+    spin, a = base_motion(robot, q, qd)
+    to_base(levels, SPIN, spin, memory)
     for limb in range(limbs):
         for j in range(depth):
             o = in_memory(depth - 1 - j, limb)
@@ -481,7 +473,7 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
     for t in range(depth):
         for limb in abreast(limbs):
             inward(robot, t, limb, memory)
-    a, al = base_acceleration(levels, robot, limbs, q, qd, tau, f_ext, memory, qdd)
+    a, al = base_acceleration(robot, limbs, spin, a, tau, f_ext, memory, qdd)
     to_base(levels, A, a, memory)
     to_base(levels, AL, al, memory)
     for j in range(depth):
@@ -494,9 +486,11 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
 
 
 @inline
-def base_acceleration(levels, robot, limbs, q, qd, tau, f_ext, memory, qdd):
-    """Acceleration of the base's origin and angular one, from what it feels of its limbs; a free base's into qdd."""
-    spin, a = base_motion(robot, q, qd)
+def base_acceleration(robot, limbs, spin, a, tau, f_ext, memory, qdd):
+    """Acceleration of the base's origin and angular one, from what it feels of its limbs; a free base's into qdd.
+
+    spin, a: those of `base_motion`.
+    """
     if robot[BASE_DOFS] == 0.0:
         return a, ZERO3
     m, h, inertia = base_body(robot)
@@ -724,7 +718,8 @@ def seat_forces(t, limb, joint, contact, seat, memory, carried):
 def take_seats(levels, rows_count, limbs, carrier, count, turn, joint, contact, taken):
     """Seat contact number `turn`, from 0, of every limb in the limb's lane; returns how many there are.
 
-    joint: the one on whose body it sits, or EMPTY; contact: its number; taken: 1 for joints on whose body one sits.
+    joint: the one on whose body it sits, or EMPTY; contact: its number; taken: 1 for joints on whose body any one sits.
+    All lanes are written at once: what is written number by number cannot be read as a vector for a while.
     """
     waiting = stack(LANES)
     for limb in range(LANES):
@@ -733,21 +728,25 @@ def take_seats(levels, rows_count, limbs, carrier, count, turn, joint, contact, 
         to_lane(contact, limb, 0.0)
     for t in range(len(levels) + 1):
         to_lane(taken, t, 0.0)
-    seated = 0
     for a in range(count):
-        limb, t = rank(levels, rows_count, carrier[a], limbs)
-        to_lane(waiting, limb, lane(waiting, limb) - 1.0)
-        if lane(waiting, limb) == -1.0:
-            to_lane(joint, limb, float(t))
-            to_lane(contact, limb, float(a))
-            to_lane(taken, t, 1.0)
-            seated += 1
+        own, t = rank(levels, rows_count, carrier[a], limbs)
+        to_lane(taken, t, 1.0)
+        for limb in range(LANES):
+            here = 1.0 if limb == own else 0.0
+            left = lane(waiting, limb) - here
+            seat = here * (1.0 if left == -1.0 else 0.0)
+            to_lane(waiting, limb, left)
+            to_lane(joint, limb, lane(joint, limb) + seat * (t - EMPTY))
+            to_lane(contact, limb, lane(contact, limb) + seat * a)
+    seated = 0
+    for limb in range(LANES):
+        seated += lane(joint, limb) > EMPTY
     return seated
 
 
 @inline
 def leave_seats(levels, limbs, iv, joint, contact, paths, carried, z):
-    """Copy the paths of the seated contacts to their columns of z, first what `weigh` reads first."""
+    """Copy the paths of the seated contacts to their columns of z, first what `divide` reads first."""
     depth = len(levels)
     for limb in range(limbs if iv > 0 else 0):
         if lane(joint, limb) == EMPTY:
@@ -777,26 +776,9 @@ def inverse_rows(M, H, N):
     )
 
 
-@inline
-def weigh(levels, limbs, iv, count, memory, z, y):
-    """Write y = D^-1 z, the columns of `count` contacts."""
-    depth = len(levels)
-    wide = z.shape[1]
-    M, H, N_ = base_inverse(memory)
-    for begin in range(0, 3 * count, LANES):
-        if iv > 0:
-            for k, factors in enumerate(inverse_rows(M, H, N_)):
-                combine(y, k * wide + begin, factors, z, begin, wide, (), z, 0, 0)
-        for limb in range(limbs):
-            for j in range(depth):
-                di = lane(memory, in_memory(depth - 1 - j, limb) + DI * LANES)
-                o = (iv + limb * depth + j) * wide + begin
-                combine(y, o, (di,), z, o, 0, (), z, 0, 0)
-
-
 @routine
-def contact_paths(levels, robot, memory, rows_count, count, carrier, seat, z, y):
-    """`propagators.contact_path` of `count` contacts in rounds of one per limb; memory: of `aba`, with attitudes."""
+def contact_paths(levels, robot, memory, rows_count, count, carrier, seat, z):
+    """z of `count` contacts in rounds of one per limb; memory: of `aba`, with attitudes."""
     limbs, _, iv = dimensions(levels, robot)
     depth = len(levels)
     joint, contact, taken = stack(LANES), stack(LANES), stack(DEEPEST + 1)
@@ -823,33 +805,44 @@ def contact_paths(levels, robot, memory, rows_count, count, carrier, seat, z, y)
             for limb in abreast(limbs):
                 seat_forces(depth, limb, joint, contact, seat, memory, carried)
         leave_seats(levels, limbs, iv, joint, contact, paths, carried, z)
-    weigh(levels, limbs, iv, count, memory, z, y)
 
 
 @routine
-def joint_path(levels, robot, memory, v, c, z, y):
-    """`propagators.joint_path` of the joint with qd[v]."""
+def divide(levels, robot, memory, n, z, y):
+    """y = D^-1 z of the first n columns."""
+    limbs, _, iv = dimensions(levels, robot)
+    depth = len(levels)
+    wide = z.shape[1]
+    M, H, N_ = base_inverse(memory)
+    for begin in range(0, n, LANES):
+        if iv > 0:
+            for k, factors in enumerate(inverse_rows(M, H, N_)):
+                combine(y, k * wide + begin, factors, z, begin, wide, (), z, 0, 0)
+        for limb in range(limbs):
+            for j in range(depth):
+                di = lane(memory, in_memory(depth - 1 - j, limb) + DI * LANES)
+                o = (iv + limb * depth + j) * wide + begin
+                combine(y, o, (di,), z, o, 0, (), z, 0, 0)
+
+
+@routine
+def joint_path(levels, robot, memory, v, c, z):
+    """z of a unit effort of the joint with qd[v] (P10)."""
     iv = int(robot[BASE_DOFS])
     depth = len(levels)
     limb = (v - iv) // depth
     for k in range(z.shape[0]):
         z[k, c] = 0.0
-        y[k, c] = 0.0
     f, n = ZERO3, ZERO3
     for j in range((v - iv) % depth, -1, -1):
         i = iv + limb * depth + j
         E_, p, ul, ua, di = kept_joint(robot, depth - 1 - j, limb, memory)
         s = 1.0 if i == v else n[2]
         z[i, c] = s
-        y[i, c] = di * s
         f, n = propagate(E_, p, ul, ua, di, s, f, n)
     if iv > 0:
-        M, H, N = base_inverse(memory)
-        a, al = apply_blocks(M, H, N, f, n)
         set_column3(z, 0, c, n)
         set_column3(z, 3, c, f)
-        set_column3(y, 0, c, al)
-        set_column3(y, 3, c, a)
 
 
 @inline
@@ -1011,20 +1004,22 @@ def attitudes(levels, robot, q, memory):
 
 
 @inline
-def see(robot, t, limb, x, rate, memory):
-    """Write pose and twist of joint t from those of its carrier; returns `body_books` of the body behind it."""
+def see(robot, t, limb, memory):
+    """Write pose and twist of joint t, placed, from its carrier's; returns `body_books` of the body behind it."""
     o, c = in_memory(t, limb), in_memory(t + 1, limb)
     R, xc = lane9(memory, c + ATTITUDE * LANES), lane3(memory, c + PLACE * LANES)
     w, v = lane3(memory, c + SPIN * LANES), lane3(memory, c + SPEED * LANES)
     p = lane3(robot, parameter(t, P0, limb))
     m, h, inertia = rigid_body(robot, t, limb)
-    E_, wi = turn(robot, t, limb, x, rate, memory)
+    E_, rate = lane9(memory, o + E * LANES), lane(memory, o + RATE * LANES)
+    wi = add(tmul(E_, w), (0.0, 0.0, rate))
     Ri = face(t, limb, E_, memory)
     xi = add(xc, mul(R, p))
     vi = tmul(E_, add(v, cross(w, p)))
     moment, linear, angular, energy = body_books(m, h, inertia, Ri, xi, wi, vi)
     energy += 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
     to_lane3(memory, o + PLACE * LANES, xi)
+    to_lane3(memory, o + SPIN * LANES, wi)
     to_lane3(memory, o + SPEED * LANES, vi)
     return moment, linear, angular, energy
 
@@ -1057,7 +1052,8 @@ def show_base(i, R, x, spin, v, w):
 @routine
 def books(levels, robot, memory, q, qd, w):
     """`bodies.books`, leaving poses and twists of all rows in w, the workspace of `tree`, and in memory as `place`."""
-    limbs, iq, iv = dimensions(levels, robot)
+    limbs, _, iv = dimensions(levels, robot)
+    place(levels, robot, q, qd, memory)
     show_base(0, IDENTITY, ZERO3, ZERO3, ZERO3, w)
     R, x, spin, v = base_attitude(levels, robot, q, memory), ZERO3, ZERO3, ZERO3
     if iv > 0:
@@ -1071,8 +1067,7 @@ def books(levels, robot, memory, q, qd, w):
     to_base(levels, SPEED, v, memory)
     for j in range(depth):
         for limb in abreast(limbs):
-            k = limb * depth + j
-            own = see(robot, depth - 1 - j, limb, lane(q, iq + k), lane(qd, iv + k), memory)
+            own = see(robot, depth - 1 - j, limb, memory)
             moment = add(moment, own[0])
             linear = add(linear, own[1])
             angular = add(angular, own[2])

@@ -4,7 +4,7 @@ With the innovations factorisation H^-1 = Psi D^-1 Psi^T (Psi: P9-P11), unit for
 z = Psi^T J^T (nv, n) by the force propagators (P5), so that J H^-1 J^T = z^T D^-1 z (P6-P8) and H^-1 J^T = Psi D^-1 z
 (P12).
 Robots with mimic joints have no such recursion: there z = J^T, D = H and Psi = 1. `L` is H's factor for them and empty
-for all others; by it the routines below decide, but for `solve_columns`, which callers put before `couple`.
+for all others; by it the routines below decide. Callers put `divide` before what takes y.
 """
 
 import numpy as np
@@ -200,7 +200,7 @@ def contact_paths(levels, limbed, memory, topology, parameters, L, w, count, car
     carrier: their rows; seat (count, 12): its point in row axes and its axes (3, 3) in the world.
     """
     if len(levels) > 0:
-        limbs.contact_paths(levels, limbed, memory, topology.shape[0], count, carrier, seat, z, y)
+        limbs.contact_paths(levels, limbed, memory, topology.shape[0], count, carrier, seat, z)
         return
     for a in range(count):
         for i in each(carrier[a]):
@@ -305,9 +305,12 @@ def set_block(A, a, b, S):
 
 
 @routine
-def solve_columns(L, n, z, y):
-    """y = H^-1 z, the first n columns, of mimic robots."""
-    for c in range(n):
+def divide(levels, limbed, memory, L, n, z, y):
+    """y = D^-1 z of the first n columns: the paths of limbs and of mimic robots are z alone."""
+    if len(levels) > 0:
+        limbs.divide(levels, limbed, memory, n, z, y)
+        return
+    for c in range(n if L.shape[0] > 0 else 0):
         for k in range(z.shape[0]):
             y[k, c] = z[k, c]
         solve(L, y[:, c])
@@ -415,8 +418,7 @@ def contact_space(levels, limbed, topology, parameters, carrier, r, q, room, ine
         set3(seat, a, 0, row3(r, a, 0))
         set9(seat, a, 3, IDENTITY)
     contact_paths(levels, limbed, memory, topology, parameters, L, w, count, carrier, seat, z, y)
-    if L.shape[0] > 0:
-        solve_columns(L, 3 * count, z, y)
+    divide(levels, limbed, memory, L, 3 * count, z, y)
     if inertia.shape[0] > 0:
         couple(levels, limbed, topology, L, 1.0, count, 3 * count, carrier, z, y, A)
         for i in range(inertia.shape[0]):

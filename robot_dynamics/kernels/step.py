@@ -30,11 +30,11 @@ from .propagators import (
     books_of,
     contact_paths,
     couple,
+    divide,
     free_motion_of,
     joint_path,
     place_of,
     respond,
-    solve_columns,
     twists_of,
 )
 from .rows import part3, part3_to, part4, row3, row6, row9, set3, set9
@@ -451,7 +451,7 @@ def add_row(levels, robot, joints, unit, j, stop, low, high, target, n, count, p
     s = n - 3 * count
     row, dof = joints.number[j, at.JOINT_ROW], v_of(joints, j)
     if len(levels) > 0:
-        limbs.joint_path(levels, robot.limbed, robot.memory, dof, n, problem.z, problem.y)
+        limbs.joint_path(levels, robot.limbed, robot.memory, dof, n, problem.z)
     else:
         joint_path(robot.topology, robot.parameters, robot.factor, robot.w, row, n, problem.z, problem.y)
     problem.carrier[count + s] = row
@@ -516,8 +516,7 @@ def gather(levels, robot, joints, ground, state, settings, problem):
         contact_rows(levels, robot, ground, settings, count, problem)
     n = joint_rows(levels, robot, joints, state.q, settings, count, problem)
     g = 1.0 if settings.scheme == IMPULSE else settings.timestep
-    if robot.factor.shape[0] > 0:
-        solve_columns(robot.factor, n, problem.z, problem.y)
+    divide(levels, robot.limbed, robot.memory, robot.factor, n, problem.z, problem.y)
     couple(
         levels, robot.limbed, robot.topology, robot.factor, g, count, n, problem.carrier, problem.z, problem.y,
         problem.A,
