@@ -277,7 +277,7 @@ class Plant:
         start = np.zeros((k, 2)) if deflection is None else checked("deflection", deflection, (k, 2))
         for array in (*self._state, *self._command):
             array[...] = 0
-        self._joints.data[:, at.MOTOR :] = 0.0
+        self._joints.data[at.MOTOR :] = 0.0
         self._ground.points[:, at.FORCE : at.FORCE_WORLD + 3] = 0.0
         self._point(at.DEFLECTION, 2)[:] = start
         self._state.q[:], self._state.qd[:] = q, qd
@@ -437,7 +437,7 @@ class Plant:
     @property
     def tau(self) -> Array:
         """Applied joint efforts (n,) of the last step: PD by the velocity at its end, clamped [N m, N]."""
-        return self._joints.data[:, at.MOTOR].copy()
+        return self._joints.data[at.MOTOR].copy()
 
     @property
     def contacts(self) -> Contacts:
@@ -568,20 +568,20 @@ def _joints(model: Model, params: PlantParams) -> at.Joints:
     single = np.array([kind in ONE_DOF for kind in model.joint_kinds], dtype=bool)
     speed = params.no_load_speed
     no_load = model.velocity_limit if isinstance(speed, str) else (np.inf if speed is None else speed)
-    number = np.full((n, 3), -1)
-    number[:, at.JOINT_Q], number[:, at.JOINT_V] = model.q_index, model.v_index
-    data = np.zeros((n, at.JOINT_COLUMNS))
-    data[:, at.COULOMB] = np.where(single, model.friction, 0.0) * params.joint_friction
-    data[:, at.LOWER] = np.where(single & params.stops, model.lower, -np.inf)
-    data[:, at.UPPER] = np.where(single & params.stops, model.upper, np.inf)
-    data[:, at.EFFORT] = model.effort_limit
-    data[:, at.NO_LOAD] = _spread("no_load_speed", no_load, n)
+    number = np.full((3, n), -1)
+    number[at.JOINT_Q], number[at.JOINT_V] = model.q_index, model.v_index
+    data = np.zeros((at.JOINT_FIGURES, n))
+    data[at.COULOMB] = np.where(single, model.friction, 0.0) * params.joint_friction
+    data[at.LOWER] = np.where(single & params.stops, model.lower, -np.inf)
+    data[at.UPPER] = np.where(single & params.stops, model.upper, np.inf)
+    data[at.EFFORT] = np.where(single, model.effort_limit, 0.0)
+    data[at.NO_LOAD] = _spread("no_load_speed", no_load, n)
     dofs = np.zeros((at.DOF_ROWS, model.nv))
     ends = [*model.v_index[1:], model.nv]
     for j in range(n):
         dofs[at.DAMPING, model.v_index[j] : ends[j]] = model.damping[j]
         if single[j]:
-            number[j, at.JOINT_ROW] = _leading_row(model, model.v_index[j])
+            number[at.JOINT_ROW, j] = _leading_row(model, model.v_index[j])
     return at.Joints(number, data, dofs, np.zeros((at.CONFIGURATION_ROWS, model.nq)))
 
 

@@ -748,6 +748,12 @@ def take_seats(levels, rows_count, limbs, carrier, count, turn, joint, contact, 
 def leave_seats(levels, limbs, iv, joint, contact, paths, carried, z):
     """Copy the paths of the seated contacts to their columns of z, first what `divide` reads first."""
     depth = len(levels)
+    for limb in range(limbs):
+        if lane(joint, limb) == EMPTY:
+            continue
+        c = 3 * int(lane(contact, limb))
+        for j in range(depth):
+            set3(z, iv + limb * depth + j, c, lane3(paths, (depth - 1 - j) * 3 * LANES + limb))
     for limb in range(limbs if iv > 0 else 0):
         if lane(joint, limb) == EMPTY:
             continue
@@ -755,12 +761,6 @@ def leave_seats(levels, limbs, iv, joint, contact, paths, carried, z):
         for k in range(6):
             o = (3 + k if k < 3 else k - 3) * LANES + limb
             set3(z, k, c, (lane(carried, o), lane(carried, o + 6 * LANES), lane(carried, o + 12 * LANES)))
-    for limb in range(limbs):
-        if lane(joint, limb) == EMPTY:
-            continue
-        c = 3 * int(lane(contact, limb))
-        for j in range(depth):
-            set3(z, iv + limb * depth + j, c, lane3(paths, (depth - 1 - j) * 3 * LANES + limb))
 
 
 @inline
@@ -814,15 +814,16 @@ def divide(levels, robot, memory, n, z, y):
     depth = len(levels)
     wide = z.shape[1]
     M, H, N_ = base_inverse(memory)
-    for begin in range(0, n, LANES):
-        if iv > 0:
-            for k, factors in enumerate(inverse_rows(M, H, N_)):
-                combine(y, k * wide + begin, factors, z, begin, wide, (), z, 0, 0)
-        for limb in range(limbs):
-            for j in range(depth):
-                di = lane(memory, in_memory(depth - 1 - j, limb) + DI * LANES)
+    for limb in range(limbs):
+        for j in range(depth):
+            di = lane(memory, in_memory(depth - 1 - j, limb) + DI * LANES)
+            for begin in range(0, n, LANES):
                 o = (iv + limb * depth + j) * wide + begin
                 combine(y, o, (di,), z, o, 0, (), z, 0, 0)
+    if iv > 0:
+        for begin in range(0, n, LANES):
+            for k, factors in enumerate(inverse_rows(M, H, N_)):
+                combine(y, k * wide + begin, factors, z, begin, wide, (), z, 0, 0)
 
 
 @routine

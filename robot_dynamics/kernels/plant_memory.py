@@ -21,15 +21,15 @@ MOST_CONTACTS = 64
 """So many contacts are solved at once; of more, those that are deepest."""
 PUSHES = 16
 
-# columns of Joints.number and Joints.data
+# rows of Joints.number and Joints.data, both (., n)
 JOINT_Q, JOINT_V, JOINT_ROW = range(3)
 """Index in q and in qd, kernel row; the row is -1 for joints without a single axis."""
 COULOMB, LOWER, UPPER, EFFORT, NO_LOAD = range(5)
 """Coulomb friction, stops, largest effort, speed at which a driving motor has no effort left."""
-MOTOR, HELD, APPLIED, SATURATED = 5, 6, 8, 9
+MOTOR, HELD, APPLIED, SATURATED, LATER = 5, 6, 8, 9, 10
 """Effort of the actuator after the last step; that of friction and of the stop; effort of this step; 1 or -1 where it
-is held at the upper or lower end of its range."""
-JOINT_COLUMNS = 10
+is held at the upper or lower end of its range; by how much it falls per velocity that the step adds."""
+JOINT_FIGURES = 11
 
 # rows of Joints.dofs (., nv) and of Joints.configurations (., nq)
 DAMPING, TAU, ADDED, AHEAD, CHANGE, LAST_QD, STAGE, RATE = range(8)
@@ -84,7 +84,7 @@ class Robot(NamedTuple):
 
 
 class Joints(NamedTuple):
-    """Joints: number (n, 3), data (n, JOINT_COLUMNS), dofs (DOF_ROWS, nv), configurations (CONFIGURATION_ROWS, nq)."""
+    """Joints: number (3, n), data (JOINT_FIGURES, n), dofs (DOF_ROWS, nv), configurations (CONFIGURATION_ROWS, nq)."""
 
     number: Integers
     data: Floats

@@ -46,9 +46,9 @@ def read_sensors(number, data, q, qd, qdd, mount, position, velocity, effort, od
 
     number, data: the plant's bundle of joints. A robot with a fixed base has an `odometry` without numbers.
     """
-    for j in range(number.shape[0]):
-        position[j], velocity[j] = q[number[j, at.JOINT_Q]], qd[number[j, at.JOINT_V]]
-        effort[j] = data[j, at.MOTOR]
+    for j in range(number.shape[1]):
+        position[j], velocity[j] = q[number[at.JOINT_Q, j]], qd[number[at.JOINT_V, j]]
+        effort[j] = data[at.MOTOR, j]
     attitude, w, force = part4(mount, ATTITUDE), ZERO3, sub(ZERO3, part3(mount, GRAVITY))
     if odometry.shape[0]:
         attitude, w, root, lever = inertial(mount, part4(q, 3), part6(qd, 0), part6(qdd, 0))

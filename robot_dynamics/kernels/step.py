@@ -23,7 +23,7 @@ from .contact import (
     true_residual,
 )
 from .jit import inline, lean, routine, spread
-from .language import anywhere, each, singly
+from .language import abreast, anywhere, each, singly
 from .link import body_blocks
 from .manifold import integrate
 from .propagators import (
@@ -72,13 +72,13 @@ def row_of(ground, c):
 @inline
 def q_of(joints, j):
     """Index in q of joint j."""
-    return joints.number[j, at.JOINT_Q]
+    return joints.number[at.JOINT_Q, j]
 
 
 @inline
 def v_of(joints, j):
     """Index in qd of joint j."""
-    return joints.number[j, at.JOINT_V]
+    return joints.number[at.JOINT_V, j]
 
 
 @inline
@@ -175,8 +175,6 @@ def keep(source, target):
 @inline
 def effort_range(limit, no_load, speed):
     """Least and largest effort at a speed: a driving motor falls off from half its no-load speed to nothing there."""
-    if not no_load < math.inf:
-        return -limit, limit
     forward = min(1.0, max(0.0, 2.0 - 2.0 * speed / no_load))
     backward = min(1.0, max(0.0, 2.0 + 2.0 * speed / no_load))
     return (-limit * backward if backward > 0.0 else 0.0), (limit * forward if forward > 0.0 else 0.0)
@@ -210,47 +208,50 @@ def drive(joints, state, settings, command):
     for k in range(state.qd.shape[0]):
         dofs[at.TAU, k] = -dofs[at.DAMPING, k] * state.qd[k]
         dofs[at.ADDED, k] = h * dofs[at.DAMPING, k]
-    for j in range(data.shape[0]):
-        if joints.number[j, at.JOINT_ROW] < 0:
-            continue
-        k = v_of(joints, j)
+    for j in abreast(data.shape[1]):
         x = state.q[q_of(joints, j)]
-        v = state.qd[k]
+        v = state.qd[v_of(joints, j)]
         wanted = command[2, j] * (command[0, j] - x) + command[3, j] * (command[1, j] - v) + command[4, j]
-        wanted = data[j, at.MOTOR] + settings.lag * (wanted - data[j, at.MOTOR])
-        low, high = effort_range(data[j, at.EFFORT], data[j, at.NO_LOAD], v)
-        if wanted > high:
-            data[j, at.SATURATED] = 1.0
-        elif wanted < low:
-            data[j, at.SATURATED] = -1.0
-        if data[j, at.SATURATED] == 0.0:
-            dofs[at.ADDED, k] += h * settings.lag * command[3, j]
-        else:
-            wanted = high if data[j, at.SATURATED] > 0.0 else low
-        data[j, at.APPLIED] = wanted
-        dofs[at.TAU, k] += wanted
+        wanted = data[at.MOTOR, j] + settings.lag * (wanted - data[at.MOTOR, j])
+        low, high = effort_range(data[at.EFFORT, j], data[at.NO_LOAD, j], v)
+        end = beyond(wanted, low, high, data[at.SATURATED, j])
+        data[at.SATURATED, j] = end
+        data[at.APPLIED, j] = held_within(wanted, low, high, end)
+        data[at.LATER, j] = settings.lag * command[3, j] * (1.0 if end == 0.0 else 0.0)
+    for j in singly(data.shape[1]):
+        if joints.number[at.JOINT_ROW, j] >= 0:
+            k = v_of(joints, j)
+            dofs[at.TAU, k] += data[at.APPLIED, j]
+            dofs[at.ADDED, k] += h * data[at.LATER, j]
+
+
+@inline
+def beyond(effort, low, high, before):
+    """1 or -1 where an effort is beyond the upper or lower end of its range, else what was before."""
+    return 1.0 if effort > high else (-1.0 if effort < low else before)
+
+
+@inline
+def held_within(effort, low, high, end):
+    """The end of its range that an effort is held at, else itself."""
+    return effort if end == 0.0 else (high if end > 0.0 else low)
 
 
 @routine
 def end_efforts(joints, state, settings, command):
     """Motor efforts with the velocity of the end of the step; returns whether one of them left its range."""
     data = joints.data
-    left = False
-    for j in range(data.shape[0]):
-        if joints.number[j, at.JOINT_ROW] < 0 or data[j, at.SATURATED] != 0.0:
-            continue
-        k = v_of(joints, j)
-        data[j, at.APPLIED] -= settings.lag * command[3, j] * (joints.dofs[at.AHEAD, k] - state.qd[k])
-        low, high = effort_range(data[j, at.EFFORT], data[j, at.NO_LOAD], state.qd[k])
-        if data[j, at.APPLIED] > high:
-            data[j, at.SATURATED] = 1.0
-            data[j, at.APPLIED] = high
-            left = True
-        elif data[j, at.APPLIED] < low:
-            data[j, at.SATURATED] = -1.0
-            data[j, at.APPLIED] = low
-            left = True
-    return left
+    left = 0.0
+    for j in abreast(data.shape[1]):
+        v = state.qd[v_of(joints, j)]
+        effort = data[at.APPLIED, j] - data[at.LATER, j] * (joints.dofs[at.AHEAD, v_of(joints, j)] - v)
+        low, high = effort_range(data[at.EFFORT, j], data[at.NO_LOAD, j], v)
+        before = data[at.SATURATED, j]
+        end = beyond(effort, low, high, before) if before == 0.0 else before
+        data[at.SATURATED, j] = end
+        data[at.APPLIED, j] = held_within(effort, low, high, end)
+        left += abs(end - before)
+    return left > 0.0
 
 
 # ---- wrenches given from outside ------------------------------------------------------------------------------------
@@ -409,9 +410,6 @@ def impulse_target(points, c, settings):
 def contact_row(robot, ground, settings, unit, a, c, problem):
     """Data of contact a, that of point c."""
     points = ground.points
-    problem.carrier[a] = row_of(ground, c)
-    set3(problem.seat, a, 0, row3(points, c, at.ARM))
-    set9(problem.seat, a, 3, row9(points, c, at.FRAME))
     for k in range(3):
         problem.b[3 * a + k] = points[c, at.END + k]
         problem.f[3 * a + k] = unit * points[c, at.FORCE + k]
@@ -432,11 +430,16 @@ def contact_rows(levels, robot, ground, settings, count, problem):
     unit = settings.timestep if settings.scheme == IMPULSE else 1.0
     for a in range(count):
         for c in each(problem.picked[at.ACTIVE, a]):
-            contact_row(robot, ground, settings, unit, a, c, problem)
+            problem.carrier[a] = row_of(ground, c)
+            set3(problem.seat, a, 0, row3(ground.points, c, at.ARM))
+            set9(problem.seat, a, 3, row9(ground.points, c, at.FRAME))
     contact_paths(
         levels, robot.limbed, robot.memory, robot.topology, robot.parameters, robot.factor, robot.w,
         count, problem.carrier, problem.seat, problem.z, problem.y,
     )  # fmt: skip
+    for a in range(count):
+        for c in each(problem.picked[at.ACTIVE, a]):
+            contact_row(robot, ground, settings, unit, a, c, problem)
 
 
 @inline
@@ -449,18 +452,30 @@ def stop_target(gap, h):
 def add_row(levels, robot, joints, unit, j, stop, low, high, target, n, count, problem):
     """Append the scalar row of joint j's friction or stop: effort within [low, high], wanting the rate `target`."""
     s = n - 3 * count
-    row, dof = joints.number[j, at.JOINT_ROW], v_of(joints, j)
+    row, dof = joints.number[at.JOINT_ROW, j], v_of(joints, j)
     if len(levels) > 0:
         limbs.joint_path(levels, robot.limbed, robot.memory, dof, n, problem.z)
     else:
         joint_path(robot.topology, robot.parameters, robot.factor, robot.w, row, n, problem.z, problem.y)
     problem.carrier[count + s] = row
     problem.b[n] = joints.dofs[at.AHEAD, dof] - target
-    problem.f[n] = unit * joints.data[j, at.HELD + stop]
+    problem.f[n] = unit * joints.data[at.HELD + stop, j]
     problem.bounds[s, 0] = unit * low
     problem.bounds[s, 1] = unit * high
     problem.picked[at.ROW_INDEX, s] = 2 * j + stop
     return n + 1
+
+
+@routine
+def hindered(joints, q, h):
+    """Whether a joint has friction or comes near a stop."""
+    data = joints.data
+    count = 0.0
+    for j in abreast(data.shape[1]):
+        x, v = q[q_of(joints, j)], joints.dofs[at.AHEAD, v_of(joints, j)]
+        gap = min(x - data[at.LOWER, j], data[at.UPPER, j] - x) - h * abs(v)
+        count += 1.0 if data[at.COULOMB, j] > 0.0 else (1.0 if gap < MARGIN else 0.0)
+    return count > 0.0
 
 
 @routine
@@ -469,16 +484,18 @@ def joint_rows(levels, robot, joints, q, settings, count, problem):
     h = settings.timestep
     unit = h if settings.scheme == IMPULSE else 1.0
     n = 3 * count
-    for j in range(joints.data.shape[0]):
-        if joints.number[j, at.JOINT_ROW] < 0:
+    if not anywhere(hindered(joints, q, h)):
+        return n
+    for j in range(joints.data.shape[1]):
+        if joints.number[at.JOINT_ROW, j] < 0:
             continue
-        friction = joints.data[j, at.COULOMB]
+        friction = joints.data[at.COULOMB, j]
         if friction > 0.0:
             n = add_row(levels, robot, joints, unit, j, 0, -friction, friction, 0.0, n, count, problem)
         x = q[q_of(joints, j)]
         v = joints.dofs[at.AHEAD, v_of(joints, j)]
-        low = x - joints.data[j, at.LOWER]
-        high = joints.data[j, at.UPPER] - x
+        low = x - joints.data[at.LOWER, j]
+        high = joints.data[at.UPPER, j] - x
         at_low = low + h * min(v, 0.0) < MARGIN
         at_high = high - h * max(v, 0.0) < MARGIN
         if at_low and at_high:
@@ -539,12 +556,12 @@ def keep_forces(joints, ground, settings, count, n, problem):
     h = settings.timestep
     g = 1.0 / h if settings.scheme == IMPULSE else 1.0
     points = ground.points
-    for j in range(joints.data.shape[0]):
-        joints.data[j, at.HELD] = 0.0
-        joints.data[j, at.HELD + 1] = 0.0
+    for stop in range(2):
+        for j in range(joints.data.shape[1]):
+            joints.data[at.HELD + stop, j] = 0.0
     for s in range(n - 3 * count):
         index = problem.picked[at.ROW_INDEX, s]
-        joints.data[index // 2, at.HELD + index % 2] = g * problem.f[3 * count + s]
+        joints.data[at.HELD + index % 2, index // 2] = g * problem.f[3 * count + s]
     if settings.scheme == EXPLICIT or settings.scheme == LINEAR:
         return
     for c in range(ground.row.shape[0]):
@@ -673,8 +690,8 @@ def prepare(robot, joints, ground, state, settings, command, pushes, k):
         pass_on(state, command.now[min(k, command.now.shape[0] - 1)], command.queue, command.acting)
     for i in range(robot.f_ext.shape[0]):
         robot.f_ext[i] = 0.0
-    for j in singly(joints.data.shape[0]):
-        joints.data[j, at.SATURATED] = 0.0
+    for j in range(joints.data.shape[1]):
+        joints.data[at.SATURATED, j] = 0.0
     pushed = push(robot, state.ledger, h, t, pushes)
     state.ledger[at.WORK] += 0.5 * h * push_power(robot.w, rows.W, t, pushes)
     if settings.scheme == EXPLICIT or settings.scheme == LINEAR:
@@ -712,13 +729,11 @@ def account(levels, robot, joints, ground, state, settings, pushes, pushed):
     lost = 0.0
     for k in range(state.qd.shape[0]):
         lost += h * dofs[at.DAMPING, k] * dofs[at.AHEAD, k] * 0.5 * (state.qd[k] + dofs[at.AHEAD, k])
-    for j in range(data.shape[0]):
-        if joints.number[j, at.JOINT_ROW] >= 0:
-            k = v_of(joints, j)
-            data[j, at.MOTOR] = data[j, at.APPLIED]
-            v = 0.5 * (state.qd[k] + dofs[at.AHEAD, k])
-            work += h * data[j, at.APPLIED] * v
-            lost -= h * (data[j, at.HELD] + data[j, at.HELD + 1]) * v
+    for j in abreast(data.shape[1]):
+        way = 0.5 * h * (state.qd[v_of(joints, j)] + dofs[at.AHEAD, v_of(joints, j)])
+        data[at.MOTOR, j] = data[at.APPLIED, j]
+        work += way * data[at.APPLIED, j]
+        lost -= way * (data[at.HELD, j] + data[at.HELD + 1, j])
     ledger[at.WORK] += work
     ledger[at.DISSIPATED_JOINT] += lost
     ledger[at.THROUGHPUT] += abs(work) + abs(lost)
@@ -758,7 +773,7 @@ def unhindered(joints, settings, command):
     if settings.runge_kutta or settings.below or settings.scheme == EXPLICIT or settings.scheme == LINEAR:
         return False
     stiff = 0.0
-    for j in range(joints.data.shape[0]):
+    for j in range(joints.data.shape[1]):
         stiff += command[2, j] + command[3, j]
     for k in range(joints.dofs.shape[1]):
         stiff += joints.dofs[at.DAMPING, k]
@@ -868,9 +883,9 @@ def runge_kutta(levels, robot, joints, state, h):
             v[k] = state.qd[k] + g * dofs[at.RATE + before, k]
             dofs[at.TAU, k] = -dofs[at.DAMPING, k] * v[k]
             dofs[at.ADDED, k] = 0.0
-        for j in range(joints.data.shape[0]):
-            if joints.number[j, at.JOINT_ROW] >= 0:
-                dofs[at.TAU, v_of(joints, j)] += joints.data[j, at.APPLIED]
+        for j in range(joints.data.shape[1]):
+            if joints.number[at.JOINT_ROW, j] >= 0:
+                dofs[at.TAU, v_of(joints, j)] += joints.data[at.APPLIED, j]
         configuration_rate(robot.topology, q, v, configurations[at.RATE_Q + stage])
         free_motion_of(
             levels, robot.limbed, robot.memory, robot.topology, robot.parameters, q, v, dofs[at.TAU],
@@ -996,13 +1011,13 @@ def note(joints, ground, state, row):
     """Write q, qd, motor efforts and, if the row has room for them, the points' forces (world axes)."""
     nq = state.q.shape[0]
     joint = nq + state.qd.shape[0]
-    point = joint + joints.data.shape[0]
+    point = joint + joints.data.shape[1]
     for k in range(nq):
         row[k] = state.q[k]
     for k in range(joint - nq):
         row[nq + k] = state.qd[k]
     for k in range(point - joint):
-        row[joint + k] = joints.data[k, at.MOTOR]
+        row[joint + k] = joints.data[at.MOTOR, k]
     for c in range((row.shape[0] - point) // 3):
         part3_to(row, point + 3 * c, row3(ground.points, c, at.FORCE_WORLD))
 
