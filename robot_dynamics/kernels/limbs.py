@@ -745,22 +745,21 @@ def take_seats(levels, rows_count, limbs, carrier, count, turn, joint, contact, 
 
 
 @inline
-def leave_seats(levels, limbs, iv, joint, contact, paths, carried, z):
-    """Copy the paths of the seated contacts to their columns of z, first what `divide` reads first."""
+def leave_seats(levels, limbs, iv, joint, contact, paths, carried, memory, z, y):
+    """Copy the paths of the seated contacts to their columns of z, and of y = D^-1 z what is the limbs'."""
     depth = len(levels)
     for limb in range(limbs):
         if lane(joint, limb) == EMPTY:
             continue
         c = 3 * int(lane(contact, limb))
-        for j in range(depth):
-            set3(z, iv + limb * depth + j, c, lane3(paths, (depth - 1 - j) * 3 * LANES + limb))
-    for limb in range(limbs if iv > 0 else 0):
-        if lane(joint, limb) == EMPTY:
-            continue
-        c = 3 * int(lane(contact, limb))
-        for k in range(6):
+        for k in range(6 if iv > 0 else 0):
             o = (3 + k if k < 3 else k - 3) * LANES + limb
             set3(z, k, c, (lane(carried, o), lane(carried, o + 6 * LANES), lane(carried, o + 12 * LANES)))
+        for j in range(depth):
+            t = depth - 1 - j
+            x = lane3(paths, t * 3 * LANES + limb)
+            set3(z, iv + limb * depth + j, c, x)
+            set3(y, iv + limb * depth + j, c, scale(lane(memory, in_memory(t, limb) + DI * LANES), x))
 
 
 @inline
@@ -777,15 +776,18 @@ def inverse_rows(M, H, N):
 
 
 @routine
-def contact_paths(levels, robot, memory, rows_count, count, carrier, seat, z):
-    """z of `count` contacts in rounds of one per limb; memory: of `aba`, with attitudes."""
+def contact_paths(levels, robot, memory, rows_count, count, carrier, seat, z, y):
+    """`propagators.contact_path` of `count` contacts, but for `divide`, in rounds of one per limb.
+
+    memory: of `aba`, with attitudes.
+    """
     limbs, _, iv = dimensions(levels, robot)
     depth = len(levels)
     joint, contact, taken = stack(LANES), stack(LANES), stack(DEEPEST + 1)
     paths, carried = stack(PATH_SIZE), stack(CARRIED_SIZE)
-    for k in range(iv, z.shape[0]):
+    for k in range(iv, y.shape[0]):
         for begin in range(0, 3 * count, LANES):
-            combine(z, k * z.shape[1] + begin, (), z, 0, 0, (), z, 0, 0)  # no terms: zeros
+            combine(y, k * y.shape[1] + begin, (), y, 0, 0, (), y, 0, 0)  # no terms: zeros
     turn = 0
     done = 0
     while done < count:
@@ -804,42 +806,37 @@ def contact_paths(levels, robot, memory, rows_count, count, carrier, seat, z):
         if lane(taken, depth) > 0.0:
             for limb in abreast(limbs):
                 seat_forces(depth, limb, joint, contact, seat, memory, carried)
-        leave_seats(levels, limbs, iv, joint, contact, paths, carried, z)
+        leave_seats(levels, limbs, iv, joint, contact, paths, carried, memory, z, y)
 
 
 @routine
 def divide(levels, robot, memory, n, z, y):
-    """y = D^-1 z of the first n columns."""
-    limbs, _, iv = dimensions(levels, robot)
-    depth = len(levels)
+    """y = D^-1 z of the first n columns: the rows of a free base."""
+    if robot[BASE_DOFS] == 0.0:
+        return
     wide = z.shape[1]
     M, H, N_ = base_inverse(memory)
-    for limb in range(limbs):
-        for j in range(depth):
-            di = lane(memory, in_memory(depth - 1 - j, limb) + DI * LANES)
-            for begin in range(0, n, LANES):
-                o = (iv + limb * depth + j) * wide + begin
-                combine(y, o, (di,), z, o, 0, (), z, 0, 0)
-    if iv > 0:
-        for begin in range(0, n, LANES):
-            for k, factors in enumerate(inverse_rows(M, H, N_)):
-                combine(y, k * wide + begin, factors, z, begin, wide, (), z, 0, 0)
+    for begin in range(0, n, LANES):
+        for k, factors in enumerate(inverse_rows(M, H, N_)):
+            combine(y, k * wide + begin, factors, z, begin, wide, (), z, 0, 0)
 
 
 @routine
-def joint_path(levels, robot, memory, v, c, z):
-    """z of a unit effort of the joint with qd[v] (P10)."""
+def joint_path(levels, robot, memory, v, c, z, y):
+    """`propagators.joint_path` of the joint with qd[v], but for `divide`."""
     iv = int(robot[BASE_DOFS])
     depth = len(levels)
     limb = (v - iv) // depth
     for k in range(z.shape[0]):
         z[k, c] = 0.0
+        y[k, c] = 0.0
     f, n = ZERO3, ZERO3
     for j in range((v - iv) % depth, -1, -1):
         i = iv + limb * depth + j
         E_, p, ul, ua, di = kept_joint(robot, depth - 1 - j, limb, memory)
         s = 1.0 if i == v else n[2]
         z[i, c] = s
+        y[i, c] = di * s
         f, n = propagate(E_, p, ul, ua, di, s, f, n)
     if iv > 0:
         set_column3(z, 0, c, n)
@@ -1051,8 +1048,8 @@ def show_base(i, R, x, spin, v, w):
 
 
 @routine
-def books(levels, robot, memory, q, qd, w):
-    """`bodies.books`, leaving poses and twists of all rows in w, the workspace of `tree`, and in memory as `place`."""
+def books(levels, robot, memory, q, qd, w, out):
+    """`bodies.books` into `out` (10,), leaving poses and twists of all rows in w, the workspace of `tree`, and in memory as `place`."""
     limbs, _, iv = dimensions(levels, robot)
     place(levels, robot, q, qd, memory)
     show_base(0, IDENTITY, ZERO3, ZERO3, ZERO3, w)
@@ -1074,7 +1071,10 @@ def books(levels, robot, memory, q, qd, w):
             angular = add(angular, own[2])
             energy += own[3]
     show(levels, limbs, memory, w)
-    return moment, linear, angular, energy
+    part3_to(out, 0, moment)
+    part3_to(out, 3, linear)
+    part3_to(out, 6, angular)
+    out[9] = energy
 
 
 @inline

@@ -35,6 +35,7 @@ from .rows import (
     W,
     first_v,
     parent,
+    part3_to,
     row3,
     row6,
     row9,
@@ -82,14 +83,19 @@ def place_of(levels, limbed, memory, topology, parameters, q, qd, w):
 
 
 @routine
-def books_of(levels, limbed, memory, topology, parameters, q, qd, w):
-    """`bodies.books` of a state, leaving poses and twists in w and what `place_of` does."""
+def books_of(levels, limbed, memory, topology, parameters, q, qd, w, out):
+    """`bodies.books` of a state into `out` (10,), leaving poses and twists in w and what `place_of` does."""
     if len(levels) > 0:
-        return limbs.books(levels, limbed, memory, q, qd, w)
+        limbs.books(levels, limbed, memory, q, qd, w, out)
+        return
     place(topology, parameters, q, w)
     world_poses(topology, w)
     twists(topology, parameters, qd, W, w)
-    return books(topology, parameters, qd, w)
+    moment, linear, angular, energy = books(topology, parameters, qd, w)
+    part3_to(out, 0, moment)
+    part3_to(out, 3, linear)
+    part3_to(out, 6, angular)
+    out[9] = energy
 
 
 @routine
@@ -200,7 +206,7 @@ def contact_paths(levels, limbed, memory, topology, parameters, L, w, count, car
     carrier: their rows; seat (count, 12): its point in row axes and its axes (3, 3) in the world.
     """
     if len(levels) > 0:
-        limbs.contact_paths(levels, limbed, memory, topology.shape[0], count, carrier, seat, z)
+        limbs.contact_paths(levels, limbed, memory, topology.shape[0], count, carrier, seat, z, y)
         return
     for a in range(count):
         for i in each(carrier[a]):
@@ -306,7 +312,7 @@ def set_block(A, a, b, S):
 
 @routine
 def divide(levels, limbed, memory, L, n, z, y):
-    """y = D^-1 z of the first n columns: the paths of limbs and of mimic robots are z alone."""
+    """y = D^-1 z of the first n columns: what paths of limbs and of mimic robots have left to do for all at once."""
     if len(levels) > 0:
         limbs.divide(levels, limbed, memory, n, z, y)
         return

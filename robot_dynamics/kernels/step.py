@@ -23,6 +23,7 @@ from .contact import (
     true_residual,
 )
 from .jit import inline, lean, routine, spread
+from .lanes import stack
 from .language import abreast, anywhere, each, singly
 from .link import body_blocks
 from .manifold import integrate
@@ -37,7 +38,7 @@ from .propagators import (
     respond,
     twists_of,
 )
-from .rows import part3, part3_to, part4, row3, row6, row9, set3, set9
+from .rows import part3, part3_to, part4, part6, part6_to, row3, row6, row9, set3, set9
 from .scalar import ZERO3, add, apply_blocks, cross, dot, inverse_blocks, mul, quaternion_matrix, scale, sub, tmul
 from .terrain import DAMPING, FRICTION, STIFFNESS, nearest_surface
 from .tree import composites
@@ -454,7 +455,7 @@ def add_row(levels, robot, joints, unit, j, stop, low, high, target, n, count, p
     s = n - 3 * count
     row, dof = joints.number[at.JOINT_ROW, j], v_of(joints, j)
     if len(levels) > 0:
-        limbs.joint_path(levels, robot.limbed, robot.memory, dof, n, problem.z)
+        limbs.joint_path(levels, robot.limbed, robot.memory, dof, n, problem.z, problem.y)
     else:
         joint_path(robot.topology, robot.parameters, robot.factor, robot.w, row, n, problem.z, problem.y)
     problem.carrier[count + s] = row
@@ -829,9 +830,9 @@ def fly(levels, robot, state, h):
     """
     ledger, last = state.ledger, state.last_ledger
     mass = ledger[at.MASS]
-    moment, linear, angular, _ = books_of(
-        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w
-    )
+    out = stack(10)
+    books_of(levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w, out)
+    moment, linear, angular = part3(out, 0), part3(out, 3), part3(out, 6)
     com = scale(1.0 / mass, moment)
     push = sub(part3(ledger, at.ACCOUNTED), part3(last, at.ACCOUNTED))
     turn = sub(part3(ledger, at.ACCOUNTED + 3), part3(last, at.ACCOUNTED + 3))
@@ -933,12 +934,11 @@ def elastic_energy(points, scheme):
 def observe(levels, robot, ground, state, settings):
     """Poses and velocities; energies, momentum and centre of mass into the ledger. Returns the energy."""
     ledger = state.ledger
-    moment, linear, angular, energy = books_of(
-        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w
-    )
+    out = stack(10)
+    books_of(levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w, out)
     touch(robot, ground)
-    part3_to(ledger, at.MOMENTUM, linear)
-    part3_to(ledger, at.MOMENTUM + 3, angular)
+    moment, energy = part3(out, 0), out[9]
+    part6_to(ledger, at.MOMENTUM, part6(out, 3))
     part3_to(ledger, at.COM, scale(1.0 / max(ledger[at.MASS], 1e-300), moment))
     ledger[at.KINETIC] = energy
     ledger[at.POTENTIAL] = -dot(row3(robot.parameters, 0, rows.GRAVITY), moment)
