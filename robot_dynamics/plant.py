@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .checks import checked
 from .contact.checks import check_choice, check_range
@@ -601,4 +601,15 @@ def _ground(model: Model, params: PlantParams, points: Points) -> at.Ground:
     table[:, at.SIZE] = np.abs(r).sum(axis=1) + points.radius
     for i, name in enumerate(("stiffness", "damping", "friction")):
         table[:, at.OWN_LAW + i] = _spread(name, getattr(params.contact, name, 0.0), k)
-    return at.Ground(np.array(row), table, *pack(params.terrain))
+    bunches = _bunches(row)
+    gaps = np.zeros((len(bunches), 2))
+    reach = np.linalg.norm(r, axis=1) + points.radius
+    gaps[:, at.SPAN] = [reach[first:end].max() for _, first, end in bunches]
+    return at.Ground(np.array(row), table, bunches, gaps, *pack(params.terrain))
+
+
+def _bunches(row: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Stretches of equal rows: row, first and end (m, 3)."""
+    begins = np.flatnonzero(np.diff(row, prepend=-1))
+    ends = np.append(begins, len(row))[1:]
+    return np.column_stack([np.asarray(row, np.int64)[begins], begins, ends])

@@ -1049,7 +1049,7 @@ def show_base(i, R, x, spin, v, w):
 
 @routine
 def books(levels, robot, memory, q, qd, w, out):
-    """`bodies.books` into `out` (10,), leaving poses and twists of all rows in w, the workspace of `tree`, and in memory as `place`."""
+    """`bodies.books` into `out` (10,), leaving poses and twists of all rows in memory and in w, as `tree` does."""
     limbs, _, iv = dimensions(levels, robot)
     place(levels, robot, q, qd, memory)
     show_base(0, IDENTITY, ZERO3, ZERO3, ZERO3, w)

@@ -52,6 +52,12 @@ DEFLECTION, FORCE, FORCE_WORLD, LAST_DEFLECTION = 31, 33, 36, 39
 """Deflection and force in surface axes; force in world axes."""
 POINT_COLUMNS = 41
 
+# columns of Ground.bunches and Ground.gaps
+BUNCH_ROW, FIRST_POINT, END_POINT = range(3)
+"""Kernel row, first point and the one behind the last, of points that follow each other on one body."""
+SPAN, CLEAR = range(2)
+"""Bound of the distance from the row's origin to all of them; least distance to the terrain, 0 where not known."""
+
 # rows of Problem.picked
 ACTIVE, LANDED, CHOSEN, ROW_INDEX = range(4)
 """Points of the contacts; whether they land softly; rows that carry; 2 joint + (0 friction, 1 stop) of scalar rows."""
@@ -93,10 +99,15 @@ class Joints(NamedTuple):
 
 
 class Ground(NamedTuple):
-    """Contact points: kernel row (k,), points (k, POINT_COLUMNS); terrain as `kernels.terrain` reads it."""
+    """Contact points: kernel row (k,), points (k, POINT_COLUMNS); terrain as `kernels.terrain` reads it.
+
+    bunches (m, 3), gaps (m, 2): points that follow each other on one body.
+    """
 
     row: Integers
     points: Floats
+    bunches: Integers
+    gaps: Floats
     surfaces: Floats
     heights: Floats
 

@@ -40,7 +40,7 @@ from .propagators import (
 )
 from .rows import part3, part3_to, part4, part6, part6_to, row3, row6, row9, set3, set9
 from .scalar import ZERO3, add, apply_blocks, cross, dot, inverse_blocks, mul, quaternion_matrix, scale, sub, tmul
-from .terrain import DAMPING, FRICTION, STIFFNESS, nearest_surface
+from .terrain import DAMPING, FRICTION, STIFFNESS, even, nearest_surface
 from .tree import composites
 
 EXPLICIT = 2
@@ -93,34 +93,65 @@ def surface_law(surfaces, i, law):
     return (K if K >= 0.0 else law[0], D if D >= 0.0 else law[1], mu if mu >= 0.0 else law[2])
 
 
+@inline
+def clearance(robot, ground, b):
+    """Least distance of all points of bunch b from even terrain, by that of their row's origin; 0: it says nothing."""
+    bunch = ground.bunches[b]
+    if bunch[at.END_POINT] - bunch[at.FIRST_POINT] == 1:
+        return 0.0
+    pen, _, _ = nearest_surface(ground.surfaces, ground.heights, row3(robot.w, bunch[at.BUNCH_ROW], rows.XW))
+    return max(0.0, pen - ground.gaps[b, at.SPAN])
+
+
 @routine
 def touch(robot, ground):
-    """How deep every contact point is at the poses in the workspace, and the law of those that touch."""
+    """How deep every contact point is at the poses in the workspace, and the law of those that touch.
+
+    PEN of points that are clear of the ground with all of their bunch is only its clearance.
+    """
     points = ground.points
-    for c in range(ground.row.shape[0]):
-        x = point_position(robot.w, row_of(ground, c), row3(points, c, at.PLACE))
-        pen, _, surface = nearest_surface(ground.surfaces, ground.heights, x)
-        points[c, at.PEN] = pen - points[c, at.RADIUS]
-        points[c, at.DEPTH] = max(0.0, points[c, at.RADIUS] - pen)
-        if pen < points[c, at.RADIUS]:
-            set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
+    smooth = even(ground.surfaces)
+    for b in range(ground.bunches.shape[0]):
+        clear = 0.0
+        if smooth:
+            clear = clearance(robot, ground, b)
+        ground.gaps[b, at.CLEAR] = clear
+        for c in range(ground.bunches[b, at.FIRST_POINT], ground.bunches[b, at.END_POINT]):
+            pen = clear
+            if clear <= 0.0:
+                pen = measure(robot, ground, c)
+            points[c, at.PEN] = pen
+            points[c, at.DEPTH] = max(0.0, -pen)
+
+
+@inline
+def measure(robot, ground, c):
+    """Signed distance of contact point c; if it touches, its law is noted."""
+    points = ground.points
+    x = point_position(robot.w, row_of(ground, c), row3(points, c, at.PLACE))
+    pen, _, surface = nearest_surface(ground.surfaces, ground.heights, x)
+    if pen < points[c, at.RADIUS]:
+        set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
+    return pen - points[c, at.RADIUS]
 
 
 @inline
 def touching(robot, ground, c):
-    """Surface axes, touching point in row axes and surface of contact point c."""
+    """Signed distance, surface axes, touching point in row axes and surface of contact point c."""
     i = row_of(ground, c)
     r = row3(ground.points, c, at.PLACE)
-    _, frame, surface = nearest_surface(ground.surfaces, ground.heights, point_position(robot.w, i, r))
+    pen, frame, surface = nearest_surface(ground.surfaces, ground.heights, point_position(robot.w, i, r))
     normal = (frame[2], frame[5], frame[8])
-    return frame, sub(r, scale(ground.points[c, at.RADIUS], tmul(row9(robot.w, i, rows.RW), normal))), surface
+    radius = ground.points[c, at.RADIUS]
+    return pen - radius, frame, sub(r, scale(radius, tmul(row9(robot.w, i, rows.RW), normal))), surface
 
 
 @inline
 def look_closer(robot, ground, c):
-    """What a step needs of contact point c beyond its depth."""
+    """What a step needs of contact point c."""
     points = ground.points
-    frame, arm, surface = touching(robot, ground, c)
+    pen, frame, arm, surface = touching(robot, ground, c)
+    points[c, at.PEN] = pen
     set9(points, c, at.FRAME, frame)
     set3(points, c, at.ARM, arm)
     set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
@@ -132,7 +163,7 @@ def locate(robot, ground, position, velocity):
     """World position and velocity (k, 3) of every touching point, of the state that `begin` or `run` ended with."""
     robot, ground = at.Robot(*robot), at.Ground(*ground)
     for c in range(ground.row.shape[0]):
-        _, arm, _ = touching(robot, ground, c)
+        _, _, arm, _ = touching(robot, ground, c)
         set3(position, c, 0, point_position(robot.w, row_of(ground, c), arm))
         set3(velocity, c, 0, point_velocity(robot.w, row_of(ground, c), arm, rows.W))
 
@@ -157,10 +188,9 @@ def size1(x):
 
 
 @inline
-def fastest(robot, ground, c):
-    """Bound of the speed of contact point c, of the second twists in the workspace."""
-    i = row_of(ground, c)
-    return size1(row3(robot.w, i, rows.NEXT + 3)) + size1(row3(robot.w, i, rows.NEXT)) * ground.points[c, at.SIZE]
+def fastest(robot, i, reach):
+    """Bound of the speed of what row i carries within `reach` of its origin, of the second twists in the workspace."""
+    return size1(row3(robot.w, i, rows.NEXT + 3)) + size1(row3(robot.w, i, rows.NEXT)) * reach
 
 
 @inline
@@ -368,30 +398,45 @@ def explicit_contacts(robot, ground, settings):
 # ---- the coupled solve ----------------------------------------------------------------------------------------------
 
 
+@inline
+def consider(robot, ground, settings, c, count, active):
+    """Append contact point c to the list if it may touch within the step; returns how many are on it.
+
+    A full list gives up the point that is least deep.
+    """
+    points = ground.points
+    look_closer(robot, ground, c)
+    u = surface_velocity(robot, ground, c)
+    set3(points, c, at.END, u)
+    pen = points[c, at.PEN]
+    near = pen < 0.0 if settings.below else pen + settings.timestep * min(u[2], 0.0) < MARGIN
+    most = min(ground.row.shape[0], at.MOST_CONTACTS)
+    if near and count < most:
+        active[count] = c
+        count += 1
+    elif near:
+        worst = 0
+        for a in range(1, most):
+            if points[active[a], at.PEN] > points[active[worst], at.PEN]:
+                worst = a
+        if pen < points[active[worst], at.PEN]:
+            active[worst] = c
+    return count
+
+
 @routine
 def find_contacts(robot, ground, settings, active):
     """Number of points that may touch within the step, listed in `active`; their velocities without contact."""
     points = ground.points
-    most = min(ground.row.shape[0], at.MOST_CONTACTS)
     count = 0
-    for c in range(ground.row.shape[0]):
-        pen = points[c, at.PEN]
-        if pen - settings.timestep * fastest(robot, ground, c) >= MARGIN:
+    for b in range(ground.bunches.shape[0]):
+        row, span = ground.bunches[b, at.BUNCH_ROW], ground.gaps[b, at.SPAN]
+        clear = ground.gaps[b, at.CLEAR]
+        if clear > 0.0 and clear - settings.timestep * fastest(robot, row, span) >= MARGIN:
             continue
-        look_closer(robot, ground, c)
-        u = surface_velocity(robot, ground, c)
-        set3(points, c, at.END, u)
-        near = pen < 0.0 if settings.below else pen + settings.timestep * min(u[2], 0.0) < MARGIN
-        if near and count < most:
-            active[count] = c
-            count += 1
-        elif near:
-            worst = 0
-            for a in range(1, most):
-                if points[active[a], at.PEN] > points[active[worst], at.PEN]:
-                    worst = a
-            if pen < points[active[worst], at.PEN]:
-                active[worst] = c
+        for c in range(ground.bunches[b, at.FIRST_POINT], ground.bunches[b, at.END_POINT]):
+            if points[c, at.PEN] - settings.timestep * fastest(robot, row, points[c, at.SIZE]) < MARGIN:
+                count = consider(robot, ground, settings, c, count, active)
     return count
 
 
