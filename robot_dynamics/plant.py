@@ -602,7 +602,7 @@ def _ground(model: Model, params: PlantParams, points: Points) -> at.Ground:
     for i, name in enumerate(("stiffness", "damping", "friction")):
         table[:, at.OWN_LAW + i] = _spread(name, getattr(params.contact, name, 0.0), k)
     bunches = _bunches(row)
-    gaps = np.zeros((len(bunches), 2))
+    gaps = np.zeros((len(bunches), 3))
     reach = np.linalg.norm(r, axis=1) + points.radius
     gaps[:, at.SPAN] = [reach[first:end].max() for _, first, end in bunches]
     return at.Ground(np.array(row), table, bunches, gaps, *pack(params.terrain))

@@ -94,12 +94,30 @@ def surface_law(surfaces, i, law):
 
 
 @inline
+def first_of(ground, b):
+    """First point of bunch b."""
+    return ground.bunches[b, at.FIRST_POINT]
+
+
+@inline
+def end_of(ground, b):
+    """The point behind the last of bunch b."""
+    return ground.bunches[b, at.END_POINT]
+
+
+@inline
+def end_of_stirring(ground, b):
+    """As `end_of` where points touch, carry, carried or are deflected in any lane, else the first: they stay as they are."""
+    return end_of(ground, b) if anywhere(ground.gaps[b, at.QUIET] == 0.0) else first_of(ground, b)
+
+
+@inline
 def clearance(robot, ground, b):
     """Least distance of all points of bunch b from even terrain, by that of their row's origin; 0: it says nothing."""
-    bunch = ground.bunches[b]
-    if bunch[at.END_POINT] - bunch[at.FIRST_POINT] == 1:
+    if end_of(ground, b) - first_of(ground, b) == 1:
         return 0.0
-    pen, _, _ = nearest_surface(ground.surfaces, ground.heights, row3(robot.w, bunch[at.BUNCH_ROW], rows.XW))
+    x = row3(robot.w, ground.bunches[b, at.BUNCH_ROW], rows.XW)
+    pen, _, _ = nearest_surface(ground.surfaces, ground.heights, x)
     return max(0.0, pen - ground.gaps[b, at.SPAN])
 
 
@@ -107,7 +125,7 @@ def clearance(robot, ground, b):
 def touch(robot, ground):
     """How deep every contact point is at the poses in the workspace, and the law of those that touch.
 
-    PEN of points that are clear of the ground with all of their bunch is only its clearance.
+    PEN of points that are clear of the ground with all of their bunch is only its clearance, or that of before.
     """
     points = ground.points
     smooth = even(ground.surfaces)
@@ -116,12 +134,32 @@ def touch(robot, ground):
         if smooth:
             clear = clearance(robot, ground, b)
         ground.gaps[b, at.CLEAR] = clear
-        for c in range(ground.bunches[b, at.FIRST_POINT], ground.bunches[b, at.END_POINT]):
+        if not anywhere(clear <= 0.0 or ground.gaps[b, at.QUIET] == 0.0):
+            continue
+        busy = 0.0
+        for c in range(first_of(ground, b), end_of(ground, b)):
             pen = clear
             if clear <= 0.0:
                 pen = measure(robot, ground, c)
             points[c, at.PEN] = pen
             points[c, at.DEPTH] = max(0.0, -pen)
+            busy += 1.0 if points[c, at.FORCE + 2] > 0.0 or deflected(points, c) else 0.0
+        ground.gaps[b, at.QUIET] = 1.0 if clear > 0.0 and busy == 0.0 else 0.0
+
+
+@inline
+def wake(ground, b):
+    """Let the points of bunch b take part again."""
+    ground.gaps[b, at.QUIET] = 0.0
+    for c in range(first_of(ground, b), end_of(ground, b)):
+        keep_deflection(ground.points, c)
+
+
+@inline
+def keep_deflection(points, c):
+    """Remember the deflection of contact point c."""
+    for k in range(2):
+        points[c, at.LAST_DEFLECTION + k] = points[c, at.DEFLECTION + k]
 
 
 @inline
@@ -374,24 +412,25 @@ def explicit_contacts(robot, ground, settings):
     """Forces of the start of the step (SPEC 6.1, 6.2) into f_ext; returns whether any point carries one."""
     points = ground.points
     carried = False
-    for c in range(ground.row.shape[0]):
-        set3(points, c, at.FORCE, ZERO3)
-        if points[c, at.PEN] >= 0.0 and not deflected(points, c):
-            continue
-        look_closer(robot, ground, c)
-        law = row3(points, c, at.LAW)
-        u = row3(points, c, at.START)
-        if settings.scheme == LINEAR:
-            f = linear_force(-points[c, at.PEN], u, law)
-        else:
-            d = (points[c, at.DEFLECTION], points[c, at.DEFLECTION + 1])
-            f, rate = explicit_force(-points[c, at.PEN], u, d, law)
-            points[c, at.DEFLECTION] += settings.timestep * rate[0]
-            points[c, at.DEFLECTION + 1] += settings.timestep * rate[1]
-        set3(points, c, at.FORCE, f)
-        if f[2] > 0.0:
-            attack(robot, row_of(ground, c), row3(points, c, at.ARM), ZERO3, mul(row9(points, c, at.FRAME), f))
-            carried = True
+    for b in range(ground.bunches.shape[0]):
+        for c in range(first_of(ground, b), end_of_stirring(ground, b)):
+            set3(points, c, at.FORCE, ZERO3)
+            if points[c, at.PEN] >= 0.0 and not deflected(points, c):
+                continue
+            look_closer(robot, ground, c)
+            law = row3(points, c, at.LAW)
+            u = row3(points, c, at.START)
+            if settings.scheme == LINEAR:
+                f = linear_force(-points[c, at.PEN], u, law)
+            else:
+                d = (points[c, at.DEFLECTION], points[c, at.DEFLECTION + 1])
+                f, rate = explicit_force(-points[c, at.PEN], u, d, law)
+                points[c, at.DEFLECTION] += settings.timestep * rate[0]
+                points[c, at.DEFLECTION + 1] += settings.timestep * rate[1]
+            set3(points, c, at.FORCE, f)
+            if f[2] > 0.0:
+                attack(robot, row_of(ground, c), row3(points, c, at.ARM), ZERO3, mul(row9(points, c, at.FRAME), f))
+                carried = True
     return carried
 
 
@@ -434,8 +473,11 @@ def find_contacts(robot, ground, settings, active):
         clear = ground.gaps[b, at.CLEAR]
         if clear > 0.0 and clear - settings.timestep * fastest(robot, row, span) >= MARGIN:
             continue
-        for c in range(ground.bunches[b, at.FIRST_POINT], ground.bunches[b, at.END_POINT]):
-            if points[c, at.PEN] - settings.timestep * fastest(robot, row, points[c, at.SIZE]) < MARGIN:
+        if ground.gaps[b, at.QUIET] > 0.0:
+            wake(ground, b)
+        for c in range(first_of(ground, b), end_of(ground, b)):
+            pen = clear if clear > 0.0 else points[c, at.PEN]
+            if pen - settings.timestep * fastest(robot, row, points[c, at.SIZE]) < MARGIN:
                 count = consider(robot, ground, settings, c, count, active)
     return count
 
@@ -610,15 +652,18 @@ def keep_forces(joints, ground, settings, count, n, problem):
         joints.data[at.HELD + index % 2, index // 2] = g * problem.f[3 * count + s]
     if settings.scheme == EXPLICIT or settings.scheme == LINEAR:
         return
-    for c in range(ground.row.shape[0]):
-        set3(points, c, at.FORCE, ZERO3)
+    for b in range(ground.bunches.shape[0]):
+        for c in range(first_of(ground, b), end_of_stirring(ground, b)):
+            set3(points, c, at.FORCE, ZERO3)
     for a in range(count):
         for c in each(problem.picked[at.ACTIVE, a]):
             set3(points, c, at.FORCE, scale(g, part3(problem.f, 3 * a)))
             target = points[c, at.END + 2] - problem.b[3 * a + 2]
             set3(points, c, at.END, add(row3(problem.work.rows, U, 3 * a), (0.0, 0.0, target)))
-    if settings.scheme == IMPLICIT:
-        for c in range(ground.row.shape[0]):
+    if settings.scheme != IMPLICIT:
+        return
+    for b in range(ground.bunches.shape[0]):
+        for c in range(first_of(ground, b), end_of_stirring(ground, b)):
             if points[c, at.FORCE + 2] <= 0.0 and not deflected(points, c):
                 continue
             depth = -points[c, at.PEN] - h * points[c, at.END + 2]
@@ -783,19 +828,20 @@ def account(levels, robot, joints, ground, state, settings, pushes, pushed):
     ledger[at.WORK] += work
     ledger[at.DISSIPATED_JOINT] += lost
     ledger[at.THROUGHPUT] += abs(work) + abs(lost)
-    for c in range(ground.row.shape[0]):
-        f = row3(points, c, at.FORCE)
-        set3(points, c, at.FORCE_WORLD, ZERO3)
-        if f[2] > 0.0:
-            frame = row9(points, c, at.FRAME)
-            start = row3(points, c, at.START)
-            f_world = mul(frame, f)
-            set3(points, c, at.FORCE_WORLD, f_world)
-            end = surface_velocity(robot, ground, c) if pushed else row3(points, c, at.END)
-            ledger[at.DISSIPATED_CONTACT] -= 0.5 * h * dot(f, add(end, start))
-            x = point_position(robot.w, row_of(ground, c), row3(points, c, at.ARM))
-            x = add(x, scale(0.5 * h, mul(frame, start)))
-            note_momentum(ledger, h, x, ZERO3, f_world)
+    for b in range(ground.bunches.shape[0]):
+        for c in range(first_of(ground, b), end_of_stirring(ground, b)):
+            f = row3(points, c, at.FORCE)
+            set3(points, c, at.FORCE_WORLD, ZERO3)
+            if f[2] > 0.0:
+                frame = row9(points, c, at.FRAME)
+                start = row3(points, c, at.START)
+                f_world = mul(frame, f)
+                set3(points, c, at.FORCE_WORLD, f_world)
+                end = surface_velocity(robot, ground, c) if pushed else row3(points, c, at.END)
+                ledger[at.DISSIPATED_CONTACT] -= 0.5 * h * dot(f, add(end, start))
+                x = point_position(robot.w, row_of(ground, c), row3(points, c, at.ARM))
+                x = add(x, scale(0.5 * h, mul(frame, start)))
+                note_momentum(ledger, h, x, ZERO3, f_world)
     mass = ledger[at.MASS]
     com = add(part3(ledger, at.COM), scale(0.5 * h / max(mass, 1e-300), part3(ledger, at.MOMENTUM)))
     note_momentum(ledger, h, com, ZERO3, scale(mass, row3(robot.parameters, 0, rows.GRAVITY)))
@@ -808,8 +854,9 @@ def in_flight(robot, ground):
     if topology.shape[0] < 2 or topology[1, rows.KIND] != rows.FREE or topology[1, rows.PARENT] != 0:
         return False
     carried = False
-    for c in range(ground.row.shape[0]):
-        carried = carried or ground.points[c, at.FORCE + 2] > 0.0
+    for b in range(ground.bunches.shape[0]):
+        for c in range(first_of(ground, b), end_of_stirring(ground, b)):
+            carried = carried or ground.points[c, at.FORCE + 2] > 0.0
     return not carried
 
 
@@ -959,19 +1006,21 @@ def weighted_sum(x, rates, g):
 
 
 @routine
-def elastic_energy(points, scheme):
+def elastic_energy(ground, scheme):
     """Energy in the contact springs."""
+    points = ground.points
     elastic = 0.0
-    for c in singly(points.shape[0]):
-        z = points[c, at.DEPTH]
-        if z <= 0.0 or scheme == IMPULSE:
-            continue
-        K = points[c, at.LAW]
-        if scheme == LINEAR:
-            elastic += 0.5 * K * z * z
-        else:
-            d2 = points[c, at.DEFLECTION] ** 2 + points[c, at.DEFLECTION + 1] ** 2
-            elastic += math.sqrt(z) * K * (0.4 * z * z + 0.5 * d2)
+    for b in range(ground.bunches.shape[0]):
+        for c in range(first_of(ground, b), end_of_stirring(ground, b)):
+            z = points[c, at.DEPTH]
+            if z <= 0.0 or scheme == IMPULSE:
+                continue
+            K = points[c, at.LAW]
+            if scheme == LINEAR:
+                elastic += 0.5 * K * z * z
+            else:
+                d2 = points[c, at.DEFLECTION] ** 2 + points[c, at.DEFLECTION + 1] ** 2
+                elastic += math.sqrt(z) * K * (0.4 * z * z + 0.5 * d2)
     return elastic
 
 
@@ -987,7 +1036,7 @@ def observe(levels, robot, ground, state, settings):
     part3_to(ledger, at.COM, scale(1.0 / max(ledger[at.MASS], 1e-300), moment))
     ledger[at.KINETIC] = energy
     ledger[at.POTENTIAL] = -dot(row3(robot.parameters, 0, rows.GRAVITY), moment)
-    ledger[at.ELASTIC] = elastic_energy(ground.points, settings.scheme)
+    ledger[at.ELASTIC] = elastic_energy(ground, settings.scheme)
     return energy + ledger[at.POTENTIAL] + ledger[at.ELASTIC]
 
 
@@ -995,6 +1044,8 @@ def observe(levels, robot, ground, state, settings):
 def begin(levels, robot, ground, state, settings):
     """Start the books at the state as it is; arguments as in `run`."""
     robot, ground, state, settings = at.Robot(*robot), at.Ground(*ground), at.State(*state), at.Settings(*settings)
+    for b in range(ground.bunches.shape[0]):
+        ground.gaps[b, at.QUIET] = 0.0
     state.ledger[at.MASS] = total_mass(robot.topology, robot.parameters)
     state.ledger[at.INITIAL] = observe(levels, robot, ground, state, settings)
     for k in range(6):
@@ -1007,9 +1058,9 @@ def remember(joints, ground, state):
     keep(state.q, joints.configurations[at.LAST_Q])
     keep(state.qd, joints.dofs[at.LAST_QD])
     keep(state.ledger, state.last_ledger)
-    for c in range(ground.row.shape[0]):
-        for k in range(2):
-            ground.points[c, at.LAST_DEFLECTION + k] = ground.points[c, at.DEFLECTION + k]
+    for b in range(ground.bunches.shape[0]):
+        for c in range(first_of(ground, b), end_of_stirring(ground, b)):
+            keep_deflection(ground.points, c)
 
 
 @routine
@@ -1018,9 +1069,10 @@ def restore(joints, ground, state):
     keep(joints.configurations[at.LAST_Q], state.q)
     keep(joints.dofs[at.LAST_QD], state.qd)
     keep(state.last_ledger, state.ledger)
-    for c in range(ground.row.shape[0]):
-        for k in range(2):
-            ground.points[c, at.DEFLECTION + k] = ground.points[c, at.LAST_DEFLECTION + k]
+    for b in range(ground.bunches.shape[0]):
+        for c in range(first_of(ground, b), end_of_stirring(ground, b)):
+            for k in range(2):
+                ground.points[c, at.DEFLECTION + k] = ground.points[c, at.LAST_DEFLECTION + k]
 
 
 @inline
