@@ -26,6 +26,8 @@ from .model import Model
 ONE_DOF = ("revolute", "continuous", "prismatic")
 WORST_QUATERNION = 1e-3
 """Largest error of the norm of a quaternion that `reset` takes and normalises."""
+BUNCH = 4
+"""So many points on one body are worth a look at their distance from the ground together."""
 NO_LOG = np.empty((0, 0))
 COMMANDED = ("q_des", "qd_des", "kp", "kd", "tau_ff")
 
@@ -310,14 +312,14 @@ class Plant:
             A negative gain.
         """
         n = self._n
-        rows_of = (q_des, qd_des, kp, kd, np.zeros(n) if tau_ff is None else tau_ff)
+        carrierof = (q_des, qd_des, kp, kd, np.zeros(n) if tau_ff is None else tau_ff)
         try:
-            if sensors.take_command(self._command.now, *rows_of):
+            if sensors.take_command(self._command.now, *carrierof):
                 return
         except TypeError:  # anything but vectors
             pass
         given = np.zeros((5, n))
-        for i, x in enumerate(rows_of):
+        for i, x in enumerate(carrierof):
             single = i in (sensors.KP, sensors.KD) and np.ndim(x) == 0
             given[i] = checked(COMMANDED[i], x, (1,) if single else (n,))
         for name, row in (("kp", sensors.KP), ("kd", sensors.KD)):
@@ -609,7 +611,9 @@ def _ground(model: Model, params: PlantParams, points: Points) -> at.Ground:
 
 
 def _bunches(row: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Stretches of equal rows: row, first and end (m, 3)."""
+    """Row, first and end of points that follow each other on one body if they are at least BUNCH, else LOOSE (m, 3)."""
     begins = np.flatnonzero(np.diff(row, prepend=-1))
     ends = np.append(begins, len(row))[1:]
-    return np.column_stack([np.asarray(row, np.int64)[begins], begins, ends])
+    carrier = np.where(ends - begins < BUNCH, at.LOOSE, np.asarray(row, np.int64)[begins])
+    first = (carrier != at.LOOSE) | (np.append(0, carrier)[:-1] != at.LOOSE)
+    return np.column_stack([carrier[first], begins[first], np.append(begins[first], len(row))[1:]])

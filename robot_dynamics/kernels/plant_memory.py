@@ -54,7 +54,9 @@ POINT_COLUMNS = 41
 
 # columns of Ground.bunches and Ground.gaps
 BUNCH_ROW, FIRST_POINT, END_POINT = range(3)
-"""Kernel row, first point and the one behind the last, of points that follow each other on one body."""
+LOOSE = -1
+"""Kernel row, first point and the one behind the last, of points that follow each other on one body; LOOSE instead of
+the row: of any bodies."""
 SPAN, CLEAR, QUIET = range(3)
 """Bound of the distance from the row's origin to all of them; least distance to the terrain, 0 where not known; 1 where
 none of them touches, carries, carried in the last step or is deflected."""
@@ -102,7 +104,7 @@ class Joints(NamedTuple):
 class Ground(NamedTuple):
     """Contact points: kernel row (k,), points (k, POINT_COLUMNS); terrain as `kernels.terrain` reads it.
 
-    bunches (m, 3), gaps (m, 3): points that follow each other on one body.
+    bunches (m, 3), gaps (m, 3): points that follow each other.
     """
 
     row: Integers

@@ -107,16 +107,17 @@ def end_of(ground, b):
 
 @inline
 def end_of_stirring(ground, b):
-    """As `end_of` where points touch, carry, carried or are deflected in any lane, else the first: they stay as they are."""
+    """As `end_of` where points touch, carry, carried or are deflected in any lane; else there is nothing to do."""
     return end_of(ground, b) if anywhere(ground.gaps[b, at.QUIET] == 0.0) else first_of(ground, b)
 
 
 @inline
 def clearance(robot, ground, b):
     """Least distance of all points of bunch b from even terrain, by that of their row's origin; 0: it says nothing."""
-    if end_of(ground, b) - first_of(ground, b) == 1:
+    row = ground.bunches[b, at.BUNCH_ROW]
+    if row == at.LOOSE:
         return 0.0
-    x = row3(robot.w, ground.bunches[b, at.BUNCH_ROW], rows.XW)
+    x = row3(robot.w, row, rows.XW)
     pen, _, _ = nearest_surface(ground.surfaces, ground.heights, x)
     return max(0.0, pen - ground.gaps[b, at.SPAN])
 
@@ -149,10 +150,11 @@ def touch(robot, ground):
 
 @inline
 def wake(ground, b):
-    """Let the points of bunch b take part again."""
-    ground.gaps[b, at.QUIET] = 0.0
-    for c in range(first_of(ground, b), end_of(ground, b)):
-        keep_deflection(ground.points, c)
+    """Let the points of bunch b take part again, if they do not."""
+    if ground.gaps[b, at.QUIET] > 0.0:
+        ground.gaps[b, at.QUIET] = 0.0
+        for c in range(first_of(ground, b), end_of(ground, b)):
+            keep_deflection(ground.points, c)
 
 
 @inline
@@ -469,15 +471,15 @@ def find_contacts(robot, ground, settings, active):
     points = ground.points
     count = 0
     for b in range(ground.bunches.shape[0]):
-        row, span = ground.bunches[b, at.BUNCH_ROW], ground.gaps[b, at.SPAN]
         clear = ground.gaps[b, at.CLEAR]
-        if clear > 0.0 and clear - settings.timestep * fastest(robot, row, span) >= MARGIN:
-            continue
-        if ground.gaps[b, at.QUIET] > 0.0:
+        if clear > 0.0:
+            reach = settings.timestep * fastest(robot, ground.bunches[b, at.BUNCH_ROW], ground.gaps[b, at.SPAN])
+            if clear - reach >= MARGIN:
+                continue
             wake(ground, b)
         for c in range(first_of(ground, b), end_of(ground, b)):
             pen = clear if clear > 0.0 else points[c, at.PEN]
-            if pen - settings.timestep * fastest(robot, row, points[c, at.SIZE]) < MARGIN:
+            if pen - settings.timestep * fastest(robot, row_of(ground, c), points[c, at.SIZE]) < MARGIN:
                 count = consider(robot, ground, settings, c, count, active)
     return count
 
