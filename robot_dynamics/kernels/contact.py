@@ -172,7 +172,8 @@ def force_at_depth(y, z_f, h, w, axes, p, law):
 def sticking_step(y, z_f, h, w, p, law):
     """Newton step of (N8) from the end depth y^2 of a contact that sticks: force there, and the step in y; y > 0.
 
-    (N7) with lam = m/y: M f_t = -y p with M = 1 + y C w_tt, hence M f_t' = -(p + y p' + C w_tt f_t).
+    (N7) with lam = m/y: M f_t = -y q with M = 1 + y C w_tt and q = p + C f_n w_tn, so f_t = -y s with s = M^-1 q, and
+    because y C w_tt = M - 1, f_t' = -M^-1 (s + y C f_n' w_tn). Only p is new where the other contacts' forces change.
     """
     K, D, _ = law
     C = D + h * K
@@ -181,21 +182,24 @@ def sticking_step(y, z_f, h, w, p, law):
     free = D / h * zeta
     f_n = y * (stiff - free)
     df_n = 3.0 * stiff - free
-    p_x += C * f_n * w[2]
-    p_y += C * f_n * w[4]
     m_xx = 1.0 + y * C * w[0]
     m_xy = y * C * w[1]
     m_yy = 1.0 + y * C * w[3]
-    g = -1.0 / (m_xx * m_yy - m_xy * m_xy)
-    f_x = g * y * (m_yy * p_x - m_xy * p_y)
-    f_y = g * y * (m_xx * p_y - m_xy * p_x)
-    e_x = p_x + C * (y * df_n * w[2] + w[0] * f_x + w[1] * f_y)
-    e_y = p_y + C * (y * df_n * w[4] + w[1] * f_x + w[3] * f_y)
-    df_x = g * (m_yy * e_x - m_xy * e_y)
-    df_y = g * (m_xx * e_y - m_xy * e_x)
-    r = y * y - z_f + h * (w[5] * f_n + w[2] * f_x + w[4] * f_y)
-    dy = -r / (2.0 * y + h * (w[5] * df_n + w[2] * df_x + w[4] * df_y))
-    return (f_x + dy * df_x, f_y + dy * df_y, f_n + dy * df_n), dy
+    g = 1.0 / (m_xx * m_yy - m_xy * m_xy)
+    g_xx, g_xy, g_yy = g * m_yy, -g * m_xy, g * m_xx
+    v_x = g_xx * w[2] + g_xy * w[4]
+    v_y = g_xy * w[2] + g_yy * w[4]
+    k = y * C * df_n
+    q_x = p_x + C * f_n * w[2]
+    q_y = p_y + C * f_n * w[4]
+    s_x = g_xx * q_x + g_xy * q_y
+    s_y = g_xy * q_x + g_yy * q_y
+    r = y * y - z_f + h * (w[5] * f_n - y * (w[2] * s_x + w[4] * s_y))
+    slope = 2.0 * y + h * (w[5] * df_n - k * (v_x * w[2] + v_y * w[4]) - (v_x * s_x + v_y * s_y))
+    dy = -r / slope
+    df_x = -(g_xx * s_x + g_xy * s_y + k * v_x)
+    df_y = -(g_xy * s_x + g_yy * s_y + k * v_y)
+    return (dy * df_x - y * s_x, dy * df_y - y * s_y, f_n + dy * df_n), dy
 
 
 @routine
