@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import inline, kernel, routine
-from .lanes import LANES, combine, whole
+from .lanes import LANES, aligned, combine, whole
 from .rows import part3, part3_to
 from .scalar import ZERO3, smul, sub
 
@@ -52,7 +52,7 @@ class Scratch(NamedTuple):
 def scratch(contacts: int, scalars: int) -> Scratch:
     """Memory for `contacts` points and `scalars` scalar rows."""
     n = whole(3 * contacts + scalars)
-    return Scratch(np.zeros((5, n)), np.zeros((n, n)), np.zeros((2, 3, 3)))
+    return Scratch(aligned((5, n)), aligned((n, n)), np.zeros((2, 3, 3)))
 
 
 # ---------------------------------------------------------------------------------------------- explicit laws

@@ -14,7 +14,21 @@ import numpy as np
 
 from . import rows
 from .jit import brief, inline, routine
-from .lanes import LANES, combine, combine_rows, lane, lane3, lane6, lane9, stack, to_lane, to_lane3, to_lane6, to_lane9
+from .lanes import (
+    LANES,
+    aligned,
+    combine,
+    combine_rows,
+    lane,
+    lane3,
+    lane6,
+    lane9,
+    stack,
+    to_lane,
+    to_lane3,
+    to_lane6,
+    to_lane9,
+)
 from .language import abreast
 from .link import (
     accelerate,
@@ -134,13 +148,13 @@ def shape(topology: np.ndarray, parameters: np.ndarray, floating_base: bool) -> 
 def pack(parameters: np.ndarray, limbs: int, depth: int) -> np.ndarray:
     """Arrange the rows of world and base, then the limbs', the last of `parameters`, by joint from the tip and lane."""
     first = len(parameters) - limbs * depth
-    head = np.zeros(HEAD)
-    head[: first * PARAMETERS] = parameters[:first].ravel()
-    head[COUNT], head[BASE_DOFS] = limbs, 6 * (first - 1)
-    out = np.zeros((depth, PARAMETERS, LANES))
+    out = aligned((HEAD + depth * PARAMETERS * LANES,))
+    out[: first * PARAMETERS] = parameters[:first].ravel()
+    out[COUNT], out[BASE_DOFS] = limbs, 6 * (first - 1)
+    lanes = out[HEAD:].reshape(depth, PARAMETERS, LANES)
     for limb, own in enumerate(parameters[first:].reshape(limbs, depth, PARAMETERS)):
-        out[:, :, limb] = own[::-1]
-    return np.concatenate((head, out.ravel()))
+        lanes[:, :, limb] = own[::-1]
+    return out
 
 
 # ---- what the recursions share -------------------------------------------------------------------------------------

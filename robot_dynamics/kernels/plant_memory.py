@@ -173,7 +173,7 @@ class Settings(NamedTuple):
 def robot(topology: Integers, parameters: Floats, limbed: Floats, nv: int, bodies: int, dense: bool) -> Robot:
     """Bundle with fresh workspace; `dense` for robots with mimic joints."""
     factor = np.zeros((nv, nv)) if dense else np.zeros((0, 0))
-    memory, w = aligned((MEMORY,)), np.zeros((len(topology), WORKSPACE))
+    memory, w = aligned((MEMORY,)), aligned((len(topology), WORKSPACE))
     return Robot(topology, parameters, limbed, memory, w, factor, np.zeros(6 * bodies))
 
 
@@ -188,13 +188,13 @@ def problem(nv: int, joints: int, points: int) -> Problem:
     contacts = min(points, MOST_CONTACTS)
     n = whole(3 * contacts + 2 * joints)
     return Problem(
-        z=np.zeros((nv, n)),
-        y=np.zeros((nv, n)),
+        z=aligned((nv, n)),
+        y=aligned((nv, n)),
         carrier=np.zeros(n, np.int64),
         seat=np.zeros((contacts, 12)),
-        A=np.zeros((n, n)),
-        b=np.zeros(n),
-        f=np.zeros(n),
+        A=aligned((n, n)),
+        b=aligned((n,)),
+        f=aligned((n,)),
         points=np.zeros((contacts, CONTACT_COLUMNS)),
         bounds=np.zeros((2 * joints, 2)),
         picked=np.zeros((4, n), np.int64),

@@ -405,9 +405,9 @@ def room(levels, topology, nv, count, dense):
     side = nv if dense else 0
     wide = whole(3 * count)
     # zeros: lanes behind the last path are multiplied too, and what memory held there may be slow to multiply
-    memory, vectors, paths = aligned((remembered,)), np.zeros((2, nv)), np.zeros((2, nv, wide))
+    memory, vectors, paths = aligned((remembered,)), np.zeros((2, nv)), aligned((2, nv, wide))
     seat, w, motion = np.empty((count, 12)), np.empty((rows, WORKSPACE)), np.empty((rows, 18 * count))
-    return memory, vectors, paths, seat, w, motion, np.empty((side, side)), np.empty((3 * count, wide))
+    return memory, vectors, paths, seat, w, motion, np.empty((side, side)), aligned((3 * count, wide))
 
 
 @lean
