@@ -230,18 +230,36 @@ def spread_wrenches(levels, robot, limbs, f_ext, out):
         for limb in range(LANES):
             to_lane(out, limb, 0.0)
         return 0
-    first = 12 if robot[BASE_DOFS] > 0.0 else 6
     for j in range(depth):
         t = depth - 1 - j
         o = t * 6 * LANES
         for limb in range(limbs):
-            turn = lane9(robot, parameter(t, TURN, limb))
-            i = first + 6 * (limb * depth + j)
-            n = (lane(f_ext, i), lane(f_ext, i + 1), lane(f_ext, i + 2))
-            f = (lane(f_ext, i + 3), lane(f_ext, i + 4), lane(f_ext, i + 5))
-            to_lane3(out, o + limb, tmul(turn, f))
-            to_lane3(out, o + 3 * LANES + limb, tmul(turn, n))
+            f, n = wrench_on(levels, robot, limb, j, f_ext)
+            to_lane3(out, o + limb, f)
+            to_lane3(out, o + 3 * LANES + limb, n)
     return LANES
+
+
+@inline
+def wrench_on(levels, robot, limb, j, f_ext):
+    """Force and moment of the environment on the body of a limb's joint j, counted from the base, row axes."""
+    depth = len(levels)
+    turn = lane9(robot, parameter(depth - 1 - j, TURN, limb))
+    i = (12 if robot[BASE_DOFS] > 0.0 else 6) + 6 * (limb * depth + j)
+    n = (lane(f_ext, i), lane(f_ext, i + 1), lane(f_ext, i + 2))
+    f = (lane(f_ext, i + 3), lane(f_ext, i + 4), lane(f_ext, i + 5))
+    return tmul(turn, f), tmul(turn, n)
+
+
+@inline
+def subtract_wrenches(levels, robot, limbs, f_ext, memory):
+    """Subtract the environment's wrenches on the limbs' bodies from their forces in memory."""
+    for limb in range(limbs):
+        for j in range(len(levels)):
+            f, n = wrench_on(levels, robot, limb, j, f_ext)
+            o = in_memory(len(levels) - 1 - j, limb)
+            to_lane3(memory, o + F * LANES, sub(lane3(memory, o + F * LANES), f))
+            to_lane3(memory, o + N * LANES, sub(lane3(memory, o + N * LANES), n))
 
 
 @inline
@@ -398,7 +416,7 @@ def place(levels, robot, q, qd, memory):
 
 
 @inline
-def outward(robot, t, limb, wrench, memory):
+def outward(robot, t, limb, memory):
     """Pass 1 of ABA at joint t, which is placed: twist, velocity product and bias force of the body behind it (A3)."""
     o = in_memory(t, limb)
     E_, p = lane9(memory, o + E * LANES), lane3(robot, parameter(t, P0, limb))
@@ -406,7 +424,6 @@ def outward(robot, t, limb, wrench, memory):
     wi, cl, ca = revolute_motion(E_, w, cross(w, cross(w, p)), lane(memory, o + RATE * LANES))
     _, h, inertia = rigid_body(robot, t, limb)
     f, n = body_bias(h, inertia, wi)
-    f, n = less_wrench(f, n, wrench, t, limb)
     to_lane3(memory, o + CL * LANES, cl)
     to_lane3(memory, o + CA * LANES, ca)
     to_lane3(memory, o + SPIN * LANES, wi)
@@ -469,8 +486,6 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
     """
     limbs, _, iv = dimensions(levels, robot)
     depth = len(levels)
-    spread = stack(WRENCH_SIZE)
-    wrench = spread, spread_wrenches(levels, robot, limbs, f_ext, spread)
     for k in range(FELT * LANES):
         to_lane(memory, FEELING + k, 0.0)
     spin, a = base_motion(robot, q, qd)
@@ -483,7 +498,9 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
             to_lane(memory, o + DI * LANES, 0.0 if added is None else lane(added, k))
     for j in range(depth):
         for limb in abreast(limbs):
-            outward(robot, depth - 1 - j, limb, wrench, memory)
+            outward(robot, depth - 1 - j, limb, memory)
+    if nonzero(f_ext):
+        subtract_wrenches(levels, robot, limbs, f_ext, memory)
     for t in range(depth):
         for limb in abreast(limbs):
             inward(robot, t, limb, memory)
