@@ -783,9 +783,10 @@ def leave_seats(levels, limbs, iv, joint, contact, paths, carried, memory, z, y)
         if lane(joint, limb) == EMPTY:
             continue
         c = 3 * int(lane(contact, limb))
-        for k in range(6 if iv > 0 else 0):
-            o = (3 + k if k < 3 else k - 3) * LANES + limb
-            set3(z, k, c, (lane(carried, o), lane(carried, o + 6 * LANES), lane(carried, o + 12 * LANES)))
+        if iv > 0:
+            for k, row in enumerate((3, 4, 5, 0, 1, 2)):
+                o = row * LANES + limb
+                set3(z, k, c, (lane(carried, o), lane(carried, o + 6 * LANES), lane(carried, o + 12 * LANES)))
         for j in range(depth):
             t = depth - 1 - j
             x = lane3(paths, t * 3 * LANES + limb)
