@@ -1,8 +1,9 @@
 """Driver for a base, free or fixed, that carries equal serial limbs of revolute joints: one SIMD lane per limb.
 
-A limb is walked by recursion on `levels`, a tuple with one entry per joint that is still ahead, so that a kernel is
-compiled once per depth and a whole limb stays in registers. `books` goes joint by joint through memory: less code, of
-which a step has more than the processor keeps at hand.
+ABA, `books` and the paths of contacts go joint by joint through memory: a step of the plant has more code than the
+processor keeps at hand, and what it runs once it must fetch. RNEA, CRBA and short ways walk a limb by recursion on
+`levels`, a tuple with one entry per joint that is still ahead, so that a kernel is compiled once per depth and a whole
+limb stays in registers.
 
 `robot` is the robot as made by `pack`: the rows of world and base, then those of the limbs in lanes. Joints are counted
 from the tip: the one at hand is `len(levels) - 1`. `iq`, `iv`: its place in q and in qd. `limb`: its lane.
@@ -105,10 +106,10 @@ DEEPEST = 8
 
 E, CL, CA, UL, UA, DI, U, KEPT = 0, 9, 12, 15, 18, 21, 22, 23
 """Columns of what ABA keeps of a joint on its way back, and their number."""
-SPIN, F, N, A, AL, SPEED, ATTITUDE, PLACE, RATE, JOINT = 23, 26, 29, 26, 29, 32, 35, 44, 47, 48
-"""Columns of a joint in memory, behind those: angular velocity; force and moment, then acceleration of the origin and
-angular acceleration; velocity of the origin; attitude and origin in the world. Their number. The base stands behind the
-joint nearest to it."""
+SPIN, BIAS_F, BIAS_N, LINEAR, ANGULAR, SPEED, ATTITUDE, PLACE, RATE, JOINT = 23, 26, 29, 26, 29, 32, 35, 44, 47, 48
+"""Columns of a joint in memory, behind those: angular velocity; bias force and moment, then acceleration of the origin
+and angular one; velocity of the origin; attitude and origin in the world; joint rate. Their number. The base stands
+behind the joint nearest to it."""
 FELT_M, FELT_H, FELT_N, FELT_F, FELT_T, FELT = 0, 6, 15, 21, 24, 27
 """Columns of what a joint's carrier feels of it, inertia and force, and their number."""
 
@@ -190,15 +191,15 @@ def rigid_body(robot, t, limb):
 
 
 @inline
-def kept_joint(robot, t, limb, kept):
+def kept_joint(robot, t, limb, memory):
     """E, p, U, 1/D of joint t."""
     o = in_memory(t, limb)
     return (
-        lane9(kept, o + E * LANES),
+        lane9(memory, o + E * LANES),
         lane3(robot, parameter(t, P0, limb)),
-        lane3(kept, o + UL * LANES),
-        lane3(kept, o + UA * LANES),
-        lane(kept, o + DI * LANES),
+        lane3(memory, o + UL * LANES),
+        lane3(memory, o + UA * LANES),
+        lane(memory, o + DI * LANES),
     )
 
 
@@ -258,8 +259,8 @@ def subtract_wrenches(levels, robot, limbs, f_ext, memory):
         for j in range(len(levels)):
             f, n = wrench_on(levels, robot, limb, j, f_ext)
             o = in_memory(len(levels) - 1 - j, limb)
-            to_lane3(memory, o + F * LANES, sub(lane3(memory, o + F * LANES), f))
-            to_lane3(memory, o + N * LANES, sub(lane3(memory, o + N * LANES), n))
+            to_lane3(memory, o + BIAS_F * LANES, sub(lane3(memory, o + BIAS_F * LANES), f))
+            to_lane3(memory, o + BIAS_N * LANES, sub(lane3(memory, o + BIAS_N * LANES), n))
 
 
 @inline
@@ -370,14 +371,14 @@ def inverse_dynamics(levels, robot, q, qd, qdd, f_ext, tau):
 
 
 @inline
-def articulate(robot, t, limb, M, H, N, extra, kept):
-    """I^a, U, 1/D of joint t (A5, A7) from I^A; `extra` joins its armature; U, 1/D are kept."""
+def articulate(robot, t, limb, M, H, N, extra, memory):
+    """I^a, U, 1/D of joint t (A5, A7) from I^A; `extra` joins its armature; U, 1/D are written."""
     ul, ua, d = revolute_column(M, H, N)
     di = 1.0 / (d + lane(robot, parameter(t, ARMATURE, limb)) + extra)
     o = in_memory(t, limb)
-    to_lane3(kept, o + UL * LANES, ul)
-    to_lane3(kept, o + UA * LANES, ua)
-    to_lane(kept, o + DI * LANES, di)
+    to_lane3(memory, o + UL * LANES, ul)
+    to_lane3(memory, o + UA * LANES, ua)
+    to_lane(memory, o + DI * LANES, di)
     return project(M, H, N, ul, ua, di), ul, ua, di
 
 
@@ -427,8 +428,8 @@ def outward(robot, t, limb, memory):
     to_lane3(memory, o + CL * LANES, cl)
     to_lane3(memory, o + CA * LANES, ca)
     to_lane3(memory, o + SPIN * LANES, wi)
-    to_lane3(memory, o + F * LANES, f)
-    to_lane3(memory, o + N * LANES, n)
+    to_lane3(memory, o + BIAS_F * LANES, f)
+    to_lane3(memory, o + BIAS_N * LANES, n)
 
 
 @inline
@@ -446,21 +447,21 @@ def inward(robot, t, limb, memory):
     E_, p = lane9(memory, o + E * LANES), lane3(robot, parameter(t, P0, limb))
     m, h, inertia = rigid_body(robot, t, limb)
     tip, ft, nt = feeling(memory, limb)
-    M, H, N_ = add_blocks(body_blocks(m, h, inertia), tip)
-    f = add(lane3(memory, o + F * LANES), ft)
-    n = add(lane3(memory, o + N * LANES), nt)
+    M, H, N = add_blocks(body_blocks(m, h, inertia), tip)
+    f = add(lane3(memory, o + BIAS_F * LANES), ft)
+    n = add(lane3(memory, o + BIAS_N * LANES), nt)
     cl, ca = lane3(memory, o + CL * LANES), lane3(memory, o + CA * LANES)
     effort, extra = lane(memory, o + U * LANES), lane(memory, o + DI * LANES)
-    (M, H, N_), ul, ua, di = articulate(robot, t, limb, M, H, N_, extra, memory)
+    (M, H, N), ul, ua, di = articulate(robot, t, limb, M, H, N, extra, memory)
     u = effort - n[2]
     to_lane(memory, o + U * LANES, u)
-    f, n = project_force(M, H, N_, ul, ua, di, u, f, n, cl, ca)
+    f, n = project_force(M, H, N, ul, ua, di, u, f, n, cl, ca)
     f, n = force_to_parent(E_, p, f, n)
-    M, H, N_ = blocks_to_parent(E_, p, M, H, N_)
+    M, H, N = blocks_to_parent(E_, p, M, H, N)
     o = FEELING + limb
     to_lane6(memory, o + FELT_M * LANES, M)
     to_lane9(memory, o + FELT_H * LANES, H)
-    to_lane6(memory, o + FELT_N * LANES, N_)
+    to_lane6(memory, o + FELT_N * LANES, N)
     to_lane3(memory, o + FELT_F * LANES, f)
     to_lane3(memory, o + FELT_T * LANES, n)
 
@@ -470,12 +471,12 @@ def accelerate_joint(robot, t, limb, memory):
     """Pass 3 of ABA at joint t: its acceleration (A9, A10)."""
     o, c = in_memory(t, limb), in_memory(t + 1, limb)
     E_, p, ul, ua, di = kept_joint(robot, t, limb, memory)
-    a, al = lane3(memory, c + A * LANES), lane3(memory, c + AL * LANES)
+    a, al = lane3(memory, c + LINEAR * LANES), lane3(memory, c + ANGULAR * LANES)
     a, al = accelerate(E_, p, a, al, lane3(memory, o + CL * LANES), lane3(memory, o + CA * LANES))
     x = joint_acceleration(ul, ua, di, lane(memory, o + U * LANES), a, al)
     to_lane(memory, o + U * LANES, x)
-    to_lane3(memory, o + A * LANES, a)
-    to_lane3(memory, o + AL * LANES, (al[0], al[1], al[2] + x))
+    to_lane3(memory, o + LINEAR * LANES, a)
+    to_lane3(memory, o + ANGULAR * LANES, (al[0], al[1], al[2] + x))
 
 
 @routine
@@ -505,8 +506,8 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
         for limb in abreast(limbs):
             inward(robot, t, limb, memory)
     a, al = base_acceleration(robot, limbs, spin, a, tau, f_ext, memory, qdd)
-    to_base(levels, A, a, memory)
-    to_base(levels, AL, al, memory)
+    to_base(levels, LINEAR, a, memory)
+    to_base(levels, ANGULAR, al, memory)
     for j in range(depth):
         for limb in abreast(limbs):
             accelerate_joint(robot, depth - 1 - j, limb, memory)
@@ -527,15 +528,15 @@ def base_acceleration(robot, limbs, spin, a, tau, f_ext, memory, qdd):
     m, h, inertia = base_body(robot)
     f, n = body_bias(h, inertia, spin)
     f, n = base_less_wrench(robot, f, n, f_ext)
-    M, H, N_ = body_blocks(m, h, inertia)
+    M, H, N = body_blocks(m, h, inertia)
     for limb in range(limbs):
         own, fl, nl = feeling(memory, limb)
-        M, H, N_ = add_blocks((M, H, N_), own)
+        M, H, N = add_blocks((M, H, N), own)
         f = add(f, fl)
         n = add(n, nl)
-    M, H, N_ = inverse_blocks(M, H, N_)
-    remember_base(memory, M, H, N_)
-    a_free, al = apply_blocks(M, H, N_, sub(part3(tau, 3), f), sub(part3(tau, 0), n))
+    M, H, N = inverse_blocks(M, H, N)
+    remember_base(memory, M, H, N)
+    a_free, al = apply_blocks(M, H, N, sub(part3(tau, 3), f), sub(part3(tau, 0), n))
     part3_to(qdd, 0, al)
     part3_to(qdd, 3, sub(a_free, a))
     return a_free, al
@@ -648,17 +649,17 @@ def mass_matrix(levels, robot, q, H_out):
 
 
 @inline
-def articulate_limb(levels, robot, limb, iq, q, kept):
-    """I^a of the limb ahead as its carrier feels it (A5, A7), all that paths need of `aba_limb`."""
+def articulate_limb(levels, robot, limb, iq, q, memory):
+    """I^a of the limb ahead as its carrier feels it (A5, A7), all that paths need of `aba`."""
     if len(levels) == 0:
         return ZERO6, ZERO9, ZERO6
     t = len(levels) - 1
     E_, p = placement(robot, t, limb, lane(q, iq))
     m, h, inertia = rigid_body(robot, t, limb)
-    tip = articulate_limb(levels[1:], robot, limb, iq + 1, q, kept)
+    tip = articulate_limb(levels[1:], robot, limb, iq + 1, q, memory)
     M, H, N = add_blocks(body_blocks(m, h, inertia), tip)
-    to_lane9(kept, in_memory(t, limb) + E * LANES, E_)
-    blocks, _, _, _ = articulate(robot, t, limb, M, H, N, 0.0, kept)
+    to_lane9(memory, in_memory(t, limb) + E * LANES, E_)
+    blocks, _, _, _ = articulate(robot, t, limb, M, H, N, 0.0, memory)
     return blocks_to_parent(E_, p, blocks[0], blocks[1], blocks[2])
 
 
@@ -695,22 +696,17 @@ def add_force(force, here, Ri, r, d):
 
 
 @inline
-def forces_in(carried, limb):
-    """Three forces that are on their way inwards, one from each of a contact's axes."""
-    return tuple_of(carried, limb, 3)
-
-
-@inline
-def tuple_of(carried, o, count):
-    """`count` forces, force before moment, from place o on."""
+def forces_in(carried, o, count):
+    """`count` forces that are on their way inwards, force before moment, from place o on."""
     if count == 0:
         return ()
-    return ((lane3(carried, o), lane3(carried, o + 3 * LANES)), *tuple_of(carried, o + 6 * LANES, count - 1))
+    own = lane3(carried, o), lane3(carried, o + 3 * LANES)
+    return (own, *forces_in(carried, o + 6 * LANES, count - 1))
 
 
 @inline
 def carry_on(forces, carried, o):
-    """Write forces, force before moment, from place o on."""
+    """Write what `forces_in` reads."""
     if len(forces) == 0:
         return
     f, n = forces[0]
@@ -738,7 +734,7 @@ def seat_forces(t, limb, joint, contact, seat, memory, carried):
     o = 12 * int(lane(contact, limb))
     r = (lane(seat, o), lane(seat, o + 1), lane(seat, o + 2))
     R = lane9(memory, in_memory(t, limb) + ATTITUDE * LANES)
-    x, y, z = forces_in(carried, limb)
+    x, y, z = forces_in(carried, limb, 3)
     x = add_force(x, here, R, r, (lane(seat, o + 3), lane(seat, o + 6), lane(seat, o + 9)))
     y = add_force(y, here, R, r, (lane(seat, o + 4), lane(seat, o + 7), lane(seat, o + 10)))
     z = add_force(z, here, R, r, (lane(seat, o + 5), lane(seat, o + 8), lane(seat, o + 11)))
@@ -833,7 +829,7 @@ def contact_paths(levels, robot, memory, rows_count, count, carrier, seat, z, y)
                     seat_forces(t, limb, joint, contact, seat, memory, carried)
             for limb in abreast(limbs):
                 crossed = kept_joint(robot, t, limb, memory)
-                forces = cross_joint(forces_in(carried, limb), crossed, t * 3 * LANES + limb, paths)
+                forces = cross_joint(forces_in(carried, limb, 3), crossed, t * 3 * LANES + limb, paths)
                 carry_on(forces, carried, limb)
         if lane(taken, depth) > 0.0:
             for limb in abreast(limbs):
@@ -847,9 +843,9 @@ def divide(levels, robot, memory, n, z, y):
     if robot[BASE_DOFS] == 0.0:
         return
     wide = z.shape[1]
-    M, H, N_ = base_inverse(memory)
+    M, H, N = base_inverse(memory)
     for begin in range(0, n, LANES):
-        for k, factors in enumerate(inverse_rows(M, H, N_)):
+        for k, factors in enumerate(inverse_rows(M, H, N)):
             combine(y, k * wide + begin, factors, z, begin, wide, (), z, 0, 0)
 
 
@@ -894,18 +890,18 @@ def couple_rows(levels, free, g, first, i, count, n, z, y, A):
     """`count` rows of A from i on, their columns of z nonzero in the rows of the base and from `first` on."""
     wide = y.shape[1]
     for begin in range(0, n, LANES):
-        factors = with_factors(levels, free, first, i, count, z)
+        factors = factors_of(levels, free, first, i, count, z)
         o = i * A.shape[1] + begin
         combine_rows(A, o, A.shape[1], g, factors, y, begin, wide, y, first * wide + begin, wide)
 
 
 @inline
-def with_factors(levels, free, first, i, count, z):
+def factors_of(levels, free, first, i, count, z):
     """Factors of the base's and of a limb's rows of y, of `count` columns from i on."""
     if count == 0:
         return ()
     own = column6(free, z, i), column(levels, z, first, i)
-    return (own, *with_factors(levels, free, first, i + 1, count - 1, z))
+    return (own, *factors_of(levels, free, first, i + 1, count - 1, z))
 
 
 @inline
@@ -930,27 +926,27 @@ def couple(levels, robot, g, rows_count, count, n, carrier, z, y, A):
 
 
 @inline
-def respond_limb(levels, robot, limb, iv, kept, a, al, given, x):
+def respond_limb(levels, robot, limb, iv, memory, a, al, given, x):
     """Accelerations of the joints ahead, whose part of D^-1 z is `given`, their carrier accelerating at a, al (P3)."""
     if len(levels) == 0:
         return
     t = len(levels) - 1
     own = lane(given, iv)
-    E_, p, ul, ua, di = kept_joint(robot, t, limb, kept)
+    E_, p, ul, ua, di = kept_joint(robot, t, limb, memory)
     a, al = accelerate(E_, p, a, al, ZERO3, ZERO3)
     qdd = own + joint_acceleration(ul, ua, di, 0.0, a, al)
     to_lane(x, t * LANES + limb, qdd)
-    respond_limb(levels[1:], robot, limb, iv + 1, kept, a, (al[0], al[1], al[2] + qdd), given, x)
+    respond_limb(levels[1:], robot, limb, iv + 1, memory, a, (al[0], al[1], al[2] + qdd), given, x)
 
 
 @inline
-def reach_limb(levels, robot, limb, kept, paths):
+def reach_limb(levels, robot, limb, memory, paths):
     """Unit efforts of the joints ahead, nearest first, as their carrier feels them (P10)."""
     if len(levels) == 0:
         return ()
     t = len(levels) - 1
-    E_, p, ul, ua, di = joint = kept_joint(robot, t, limb, kept)
-    outer = reach_limb(levels[1:], robot, limb, kept, paths)
+    E_, p, ul, ua, di = joint = kept_joint(robot, t, limb, memory)
+    outer = reach_limb(levels[1:], robot, limb, memory, paths)
     onward = cross_joint(outer, joint, t * DEEPEST * LANES + limb, paths)
     return (propagate(E_, p, ul, ua, di, 1.0, ZERO3, ZERO3), *onward)
 
@@ -1110,18 +1106,18 @@ def books(levels, robot, memory, q, qd, w, out):
 
 
 @inline
-def twist_limb(levels, robot, limb, iv, qd, kept, spin, v, out):
+def twist_limb(levels, robot, limb, iv, qd, memory, spin, v, out):
     """Twists of the joints ahead, own axes (R1), their carrier moving with spin, v."""
     if len(levels) == 0:
         return
     t = len(levels) - 1
     rate = lane(qd, iv)
-    E_ = lane9(kept, in_memory(t, limb) + E * LANES)
+    E_ = lane9(memory, in_memory(t, limb) + E * LANES)
     v = tmul(E_, add(v, cross(spin, lane3(robot, parameter(t, P0, limb)))))
     spin = add(tmul(E_, spin), (0.0, 0.0, rate))
     to_lane3(out, t * 6 * LANES + limb, spin)
     to_lane3(out, (t * 6 + 3) * LANES + limb, v)
-    twist_limb(levels[1:], robot, limb, iv + 1, qd, kept, spin, v, out)
+    twist_limb(levels[1:], robot, limb, iv + 1, qd, memory, spin, v, out)
 
 
 @routine
