@@ -11,8 +11,8 @@ from numba.core.errors import TypingError
 
 from robot_dynamics.kernels import jit
 from robot_dynamics.kernels.jit import inline, routine, strict
-from robot_dynamics.kernels.lanes import LANES, lane, stack, to_lane, transpose
-from robot_dynamics.kernels.language import singly
+from robot_dynamics.kernels.lanes import LANES, combine_rows, lane, stack, to_lane, transpose
+from robot_dynamics.kernels.language import abreast, singly
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="asks for machine code")
 
@@ -473,3 +473,46 @@ def test_a_square_of_lanes_is_transposed(compiled):
     turn(x, 11, theirs, 9)
     assert np.array_equal(mine, theirs)
     assert np.count_nonzero(mine) == LANES * LANES
+
+
+def vectors_in(kernel):
+    (assembly,) = kernel.inspect_asm().values()
+    return assembly.count("vmulpd") + assembly.count("vfmadd")
+
+
+def test_a_loop_abreast_becomes_vectors_where_llvm_could_not_know(compiled):
+    """It cannot tell that what is written at one place is not read at another; of two such loops each has its own."""
+
+    @routine
+    def squares(x, near, far, count):
+        for k in abreast(count):
+            to_lane(x, far + k, lane(x, near + k) * lane(x, near + k))
+        for k in abreast(count):
+            to_lane(x, near + k, 3.0 * lane(x, far + k) * lane(x, far + k))
+
+    @routine
+    def one_by_one(x, near, far, count):
+        for k in range(count):
+            to_lane(x, far + k, lane(x, near + k) * lane(x, near + k))
+
+    x, expected = np.arange(40.0), np.arange(40.0)
+    together, alone = compiled(squares), compiled(one_by_one)
+    together(x, 1, 21, 16)
+    expected[21:37] = expected[1:17] ** 2
+    expected[1:17] = 3.0 * expected[21:37] ** 2
+    assert np.array_equal(x, expected)
+    alone(x, 1, 21, 16)
+    assert vectors_in(together) >= 2 > vectors_in(alone)
+
+
+def test_rows_of_lanes_are_combined(compiled):
+    @routine
+    def rows(x, y, out):
+        combine_rows(out, 1, 20, 0.5, (((x[0], 2.0), (y[1],)), ((x[1], 3.0), (y[2],))), x, 3, 9, y, 4, 0)
+
+    rng = np.random.default_rng(0)
+    x, y, (mine, theirs) = rng.standard_normal(30), rng.standard_normal(30), np.zeros((2, 40))
+    compiled(rows)(x, y, mine)
+    rows(x, y, theirs)
+    np.testing.assert_allclose(mine, theirs, atol=1e-15)
+    assert np.count_nonzero(mine) == 2 * LANES
