@@ -134,3 +134,40 @@ def test_a_far_point_that_comes_in_one_step_is_caught():
     plant.step()
     assert plant.contacts.force_world[0, 2] > 0.0
     assert plant.q[2] >= -1e-12
+
+
+def dropped(model, plant):
+    """Let it fall askew, held by PD control."""
+    q, qd = rd.neutral(model), np.zeros(model.nv)
+    q[2], q[7:] = 0.35, np.tile([0.1, 0.7, -1.3], 4)
+    qd[:6] = [0.5, 1.0, 0.2, 0.8, 0.0, -1.0]
+    plant.reset(q, qd)
+    plant.track(q[7:], np.zeros(12), 40.0, 1.0)
+
+
+@pytest.mark.parametrize("scheme", ["implicit", "impulse"])
+def test_a_run_in_pieces_ends_where_the_whole_does_to_the_last_bit(scheme):
+    """What a step finds in memory is what the last one left, or made anew where a run begins."""
+    model = quadruped("mini_cheetah")
+    whole, pieces = (rd.Plant(model, rd.PlantParams(5e-4, SCHEMES[scheme])) for _ in range(2))
+    for plant in (whole, pieces):
+        dropped(model, plant)
+    whole.advance(0.12)
+    for _ in range(240):
+        pieces.step()
+    assert whole.contacts.force_world[:, 2].sum() > 10.0
+    assert whole.q.tobytes() == pieces.q.tobytes()
+    assert whole.qd.tobytes() == pieces.qd.tobytes()
+    assert whole.energy == pieces.energy
+
+
+def test_behind_a_rollout_a_plant_goes_on_from_where_it_ended():
+    """A rollout takes it as a tree, and leaves nothing of what limbs keep in memory."""
+    model = quadruped("mini_cheetah")
+    plants = both(model, rd.PlantParams(5e-4))
+    for plant in plants:
+        dropped(model, plant)
+        plant.advance(0.03)
+        rd.rollout_batch([plant], 0.04)
+        plant.advance(0.05)
+    same(plants, 1e-8)
