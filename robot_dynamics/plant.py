@@ -312,14 +312,14 @@ class Plant:
             A negative gain.
         """
         n = self._n
-        carrierof = (q_des, qd_des, kp, kd, np.zeros(n) if tau_ff is None else tau_ff)
+        rows_of = (q_des, qd_des, kp, kd, np.zeros(n) if tau_ff is None else tau_ff)
         try:
-            if sensors.take_command(self._command.now, *carrierof):
+            if sensors.take_command(self._command.now, *rows_of):
                 return
         except TypeError:  # anything but vectors
             pass
         given = np.zeros((5, n))
-        for i, x in enumerate(carrierof):
+        for i, x in enumerate(rows_of):
             single = i in (sensors.KP, sensors.KD) and np.ndim(x) == 0
             given[i] = checked(COMMANDED[i], x, (1,) if single else (n,))
         for name, row in (("kp", sensors.KP), ("kd", sensors.KD)):
