@@ -106,10 +106,11 @@ DEEPEST = 8
 
 E, CL, CA, UL, UA, DI, U, KEPT = 0, 9, 12, 15, 18, 21, 22, 23
 """Columns of what ABA keeps of a joint on its way back, and their number."""
-SPIN, BIAS_F, BIAS_N, LINEAR, ANGULAR, SPEED, ATTITUDE, PLACE, RATE, JOINT = 23, 26, 29, 26, 29, 32, 35, 44, 47, 48
+SPIN, BIAS_F, BIAS_N, LINEAR, ANGULAR, EFFORT, EXTRA = 23, 26, 29, 26, 29, 32, 33
+SPEED, ATTITUDE, PLACE, RATE, JOINT = 34, 37, 46, 49, 64
 """Columns of a joint in memory, behind those: angular velocity; bias force and moment, then acceleration of the origin
-and angular one; velocity of the origin; attitude and origin in the world; joint rate. Their number. The base stands
-behind the joint nearest to it."""
+and angular one; joint effort, and what joins its armature; velocity of the origin; attitude and origin in the world;
+joint rate. Their number, a page. The base stands behind the joint nearest to it."""
 FELT_M, FELT_H, FELT_N, FELT_F, FELT_T, FELT = 0, 6, 15, 21, 24, 27
 """Columns of what a joint's carrier feels of it, inertia and force, and their number."""
 
@@ -117,10 +118,14 @@ COUNT, BASE_DOFS = 2 * PARAMETERS, 2 * PARAMETERS + 1
 HEAD = 80
 """Behind the rows of world and base: how many limbs, 6 or 0 for the base; length of both, whole cache lines."""
 
-FEELING = (DEEPEST + 1) * JOINT * LANES
+FEELING = ((DEEPEST + 1) * JOINT + ATTITUDE) * LANES
 BASE = FEELING + FELT * LANES
 MEMORY = BASE + 21
-"""Memory: the joints, from FEELING what their carriers feel, from BASE the inverse inertia of a free base; its size."""
+"""Memory: the joints, from FEELING what their carriers feel, from BASE the inverse inertia of a free base; its size.
+
+FEELING begins where ATTITUDE does in a page: a processor takes a number for another one that it has just written at the
+same place of another page, and waits; pass 2 of ABA reads no attitudes.
+"""
 EMPTY = -1.0
 """Joint of a lane without a contact."""
 PATH_SIZE = DEEPEST * 3 * LANES
@@ -417,6 +422,17 @@ def place(levels, robot, q, qd, memory):
 
 
 @inline
+def take_efforts(levels, limb, k, tau, added, memory):
+    """Copy effort and what joins the armature of the joints ahead to memory, all of a limb's at once."""
+    if len(levels) == 0:
+        return
+    o = in_memory(len(levels) - 1, limb)
+    to_lane(memory, o + EFFORT * LANES, lane(tau, k))
+    to_lane(memory, o + EXTRA * LANES, 0.0 if added is None else lane(added, k))
+    take_efforts(levels[1:], limb, k + 1, tau, added, memory)
+
+
+@inline
 def outward(robot, t, limb, memory):
     """Pass 1 of ABA at joint t, which is placed: twist, velocity product and bias force of the body behind it (A3)."""
     o = in_memory(t, limb)
@@ -441,6 +457,17 @@ def feeling(memory, limb):
 
 
 @inline
+def feel(memory, limb, blocks, f, n):
+    """Write what `feeling` reads."""
+    o = FEELING + limb
+    to_lane6(memory, o + FELT_M * LANES, blocks[0])
+    to_lane9(memory, o + FELT_H * LANES, blocks[1])
+    to_lane6(memory, o + FELT_N * LANES, blocks[2])
+    to_lane3(memory, o + FELT_F * LANES, f)
+    to_lane3(memory, o + FELT_T * LANES, n)
+
+
+@inline
 def inward(robot, t, limb, memory):
     """Pass 2 of ABA at joint t: what its carrier feels from what its body feels (A4-A8)."""
     o = in_memory(t, limb)
@@ -451,19 +478,13 @@ def inward(robot, t, limb, memory):
     f = add(lane3(memory, o + BIAS_F * LANES), ft)
     n = add(lane3(memory, o + BIAS_N * LANES), nt)
     cl, ca = lane3(memory, o + CL * LANES), lane3(memory, o + CA * LANES)
-    effort, extra = lane(memory, o + U * LANES), lane(memory, o + DI * LANES)
+    effort, extra = lane(memory, o + EFFORT * LANES), lane(memory, o + EXTRA * LANES)
     (M, H, N), ul, ua, di = articulate(robot, t, limb, M, H, N, extra, memory)
     u = effort - n[2]
     to_lane(memory, o + U * LANES, u)
     f, n = project_force(M, H, N, ul, ua, di, u, f, n, cl, ca)
     f, n = force_to_parent(E_, p, f, n)
-    M, H, N = blocks_to_parent(E_, p, M, H, N)
-    o = FEELING + limb
-    to_lane6(memory, o + FELT_M * LANES, M)
-    to_lane9(memory, o + FELT_H * LANES, H)
-    to_lane6(memory, o + FELT_N * LANES, N)
-    to_lane3(memory, o + FELT_F * LANES, f)
-    to_lane3(memory, o + FELT_T * LANES, n)
+    feel(memory, limb, blocks_to_parent(E_, p, M, H, N), f, n)
 
 
 @inline
@@ -487,16 +508,12 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
     """
     limbs, _, iv = dimensions(levels, robot)
     depth = len(levels)
-    for k in range(FELT * LANES):
-        to_lane(memory, FEELING + k, 0.0)
+    for limb in abreast(limbs):
+        feel(memory, limb, (ZERO6, ZERO9, ZERO6), ZERO3, ZERO3)
     spin, a = base_motion(robot, q, qd)
     to_base(levels, SPIN, spin, memory)
-    for limb in range(limbs):
-        for j in range(depth):
-            o = in_memory(depth - 1 - j, limb)
-            k = iv + limb * depth + j
-            to_lane(memory, o + U * LANES, lane(tau, k))
-            to_lane(memory, o + DI * LANES, 0.0 if added is None else lane(added, k))
+    for limb in abreast(limbs):
+        take_efforts(levels, limb, iv + limb * depth, tau, added, memory)
     for j in range(depth):
         for limb in abreast(limbs):
             outward(robot, depth - 1 - j, limb, memory)
