@@ -122,13 +122,29 @@ def clearance(robot, ground, b):
     return max(0.0, pen - ground.gaps[b, at.SPAN])
 
 
+@inline
+def spring_energy(points, c, scheme):
+    """Energy in the springs of contact point c."""
+    z = points[c, at.DEPTH]
+    if z <= 0.0 or scheme == IMPULSE:
+        return 0.0
+    K = points[c, at.LAW]
+    if scheme == LINEAR:
+        return 0.5 * K * z * z
+    d2 = points[c, at.DEFLECTION] ** 2 + points[c, at.DEFLECTION + 1] ** 2
+    return math.sqrt(z) * K * (0.4 * z * z + 0.5 * d2)
+
+
 @routine
-def touch(robot, ground):
+def touch(robot, ground, scheme):
     """How deep every contact point is at the poses in the workspace, and the law of those that touch.
+
+    Returns the energy in the contact springs.
 
     PEN of points that are clear of the ground with all of their bunch is only its clearance, or that of before.
     """
     points = ground.points
+    elastic = 0.0
     smooth = even(ground.surfaces)
     for b in range(ground.bunches.shape[0]):
         clear = 0.0
@@ -144,8 +160,10 @@ def touch(robot, ground):
                 pen = measure(robot, ground, c)
             points[c, at.PEN] = pen
             points[c, at.DEPTH] = max(0.0, -pen)
+            elastic += spring_energy(points, c, scheme)
             busy += 1.0 if points[c, at.FORCE + 2] > 0.0 or deflected(points, c) else 0.0
         ground.gaps[b, at.QUIET] = 1.0 if clear > 0.0 and busy == 0.0 else 0.0
+    return elastic
 
 
 @inline
@@ -1008,38 +1026,19 @@ def weighted_sum(x, rates, g):
 
 
 @routine
-def elastic_energy(ground, scheme):
-    """Energy in the contact springs."""
-    points = ground.points
-    elastic = 0.0
-    for b in range(ground.bunches.shape[0]):
-        for c in range(first_of(ground, b), end_of_stirring(ground, b)):
-            z = points[c, at.DEPTH]
-            if z <= 0.0 or scheme == IMPULSE:
-                continue
-            K = points[c, at.LAW]
-            if scheme == LINEAR:
-                elastic += 0.5 * K * z * z
-            else:
-                d2 = points[c, at.DEFLECTION] ** 2 + points[c, at.DEFLECTION + 1] ** 2
-                elastic += math.sqrt(z) * K * (0.4 * z * z + 0.5 * d2)
-    return elastic
-
-
-@routine
 def observe(levels, robot, ground, state, settings):
     """Poses and velocities; energies, momentum and centre of mass into the ledger. Returns the energy."""
     ledger = state.ledger
     out = stack(10)
     books_of(levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w, out)
-    touch(robot, ground)
+    elastic = touch(robot, ground, settings.scheme)
     moment, energy = part3(out, 0), out[9]
     part6_to(ledger, at.MOMENTUM, part6(out, 3))
     part3_to(ledger, at.COM, scale(1.0 / max(ledger[at.MASS], 1e-300), moment))
     ledger[at.KINETIC] = energy
     ledger[at.POTENTIAL] = -dot(row3(robot.parameters, 0, rows.GRAVITY), moment)
-    ledger[at.ELASTIC] = elastic_energy(ground, settings.scheme)
-    return energy + ledger[at.POTENTIAL] + ledger[at.ELASTIC]
+    ledger[at.ELASTIC] = elastic
+    return energy + ledger[at.POTENTIAL] + elastic
 
 
 @lean
