@@ -422,17 +422,6 @@ def place(levels, robot, q, qd, memory):
 
 
 @inline
-def take_efforts(levels, limb, k, tau, added, memory):
-    """Copy effort and what joins the armature of the joints ahead to memory, all of a limb's at once."""
-    if len(levels) == 0:
-        return
-    o = in_memory(len(levels) - 1, limb)
-    to_lane(memory, o + EFFORT * LANES, lane(tau, k))
-    to_lane(memory, o + EXTRA * LANES, 0.0 if added is None else lane(added, k))
-    take_efforts(levels[1:], limb, k + 1, tau, added, memory)
-
-
-@inline
 def outward(robot, t, limb, memory):
     """Pass 1 of ABA at joint t, which is placed: twist, velocity product and bias force of the body behind it (A3)."""
     o = in_memory(t, limb)
@@ -512,8 +501,12 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
         feel(memory, limb, (ZERO6, ZERO9, ZERO6), ZERO3, ZERO3)
     spin, a = base_motion(robot, q, qd)
     to_base(levels, SPIN, spin, memory)
-    for limb in abreast(limbs):
-        take_efforts(levels, limb, iv + limb * depth, tau, added, memory)
+    for limb in range(limbs):
+        for j in range(depth):
+            o = in_memory(depth - 1 - j, limb)
+            k = iv + limb * depth + j
+            to_lane(memory, o + EFFORT * LANES, lane(tau, k))
+            to_lane(memory, o + EXTRA * LANES, 0.0 if added is None else lane(added, k))
     for j in range(depth):
         for limb in abreast(limbs):
             outward(robot, depth - 1 - j, limb, memory)
