@@ -1120,35 +1120,53 @@ def note(joints, ground, state, row):
         part3_to(row, point + 3 * c, row3(ground.points, c, at.FORCE_WORLD))
 
 
+@inline
+def solver_model(settings):
+    """What the solver solves for; explicit schemes leave it joint friction and stops."""
+    return IMPULSE if settings.scheme == IMPULSE else IMPLICIT
+
+
+@routine
+def end_velocities(levels, robot, joints, ground, state, settings, command, problem, pushed):
+    """End velocity, with contacts and joint losses, in dofs[AHEAD], again while an effort leaves its range there.
+
+    Returns how many contacts and rows there are, the solver's iterations, whether it missed its tolerance, and whether
+    H was regular.
+    """
+    count = 0
+    n = 0
+    regular = True
+    iterations, missed = 0, False
+    for _ in range(ATTEMPTS):
+        possible = free_motion(levels, robot, joints, state, settings, command, pushed)
+        regular = regular and possible
+        count, n = gather(levels, robot, joints, ground, state, settings, problem)
+        iterations, missed = solve_contacts(
+            solver_model(settings), problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count, n,
+            settings.sweeps, settings.tolerance, problem.f, problem.work,
+        )  # fmt: skip
+        react(levels, robot, joints, settings, n, problem)
+        # lanes stay together: taken again, a step ends as it did where no effort left its range
+        if not anywhere(end_efforts(joints, state, settings, command.acting)):
+            break
+    return count, n, iterations, missed, regular
+
+
 @routine
 def take(levels, robot, joints, ground, state, settings, command, problem, steps, log):
     """`run` of named bundles."""
-    model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
     place_of(levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w)
     pushes = command.pushes[: in_use(command.pushes, state.counters[at.STEPS] * settings.timestep)]
     for k in range(steps):
         remember(joints, ground, state)
         pushed = prepare(robot, joints, ground, state, settings, command, pushes, k)
-        count = 0
-        n = 0
-        regular = True
-        iterations, missed = 0, False
-        for _ in range(ATTEMPTS):
-            possible = free_motion(levels, robot, joints, state, settings, command, pushed)
-            regular = regular and possible
-            count, n = gather(levels, robot, joints, ground, state, settings, problem)
-            iterations, missed = solve_contacts(
-                model, problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count, n,
-                settings.sweeps, settings.tolerance, problem.f, problem.work,
-            )  # fmt: skip
-            react(levels, robot, joints, settings, n, problem)
-            # lanes stay together: taken again, a step ends as it did where no effort left its range
-            if not anywhere(end_efforts(joints, state, settings, command.acting)):
-                break
+        count, n, iterations, missed, regular = end_velocities(
+            levels, robot, joints, ground, state, settings, command, problem, pushed
+        )
         if k == steps - 1:  # nobody could read that of another step
             state.ledger[at.RESIDUAL] = true_residual(
-                model, problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count, n, problem.f,
-                problem.work,
+                solver_model(settings), problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count,
+                n, problem.f, problem.work,
             )  # fmt: skip
         keep_forces(joints, ground, settings, count, n, problem)
         complete_way(levels, robot, joints, ground, settings, count, n, problem)
