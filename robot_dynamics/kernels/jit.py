@@ -47,6 +47,7 @@ from .language import (
     DOUBLE,
     INT,
     LANES,
+    NARROW,
     Again,
     Array,
     Foreign,
@@ -85,6 +86,13 @@ def _callees_first(libraries: list[JITCodeLibrary], found: dict[JITCodeLibrary, 
 
 class Whole(JITCodeLibrary):
     """Code of a kernel, which nothing else calls into: what is called once is merged, what nobody reads not passed."""
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Take in what numba has written."""
+        for function in ir_module.functions:
+            if function.blocks:
+                set.add(function.attributes, NARROW)
+        super().add_ir_module(ir_module)
 
     def finalize(self) -> None:
         """Link all ingredients, also those of ingredients, and make machine code."""

@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
 from .jit import inline
-from .language import BUILT_IN, DOUBLE, INT, LANES, Body, constant
+from .language import BUILT_IN, DOUBLE, INT, LANES, NARROW, Body, constant
 from .wide import Wide
 
 FUSED = ("nsz", "contract")
@@ -113,7 +113,8 @@ ROW = ir.VectorType(DOUBLE, LANES)
 
 
 def _row(body, array, o):
-    """Pointer to LANES numbers of an array from place o on."""
+    """Pointer to LANES numbers of an array from place o on, in one register."""
+    body.builder.function.attributes.discard(NARROW)
     return body.builder.bitcast(body.builder.gep(array.data, [constant(o)], inbounds=True), ROW.as_pointer())
 
 

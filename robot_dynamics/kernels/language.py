@@ -30,6 +30,9 @@ NAMES = {BIT: "a condition", BYTE: "a condition", INT: "an integer", DOUBLE: "a 
 NUMBERS = (ir.Value, bool, int, float)
 LANES = 8
 """Most SIMD lanes, one cache line: a loop of as many turns is left to vector instructions."""
+NARROW = '"min-legal-vector-width"="256"'
+"""Attribute of a function that leaves 512-bit registers alone: while a few of them are shuffled, one of the two ports
+that do all other arithmetic is closed. What is made of whole lanes drops it."""
 ROLLED, ONE_VECTOR, ONE_BY_ONE = (
     ("llvm.loop.unroll.disable",),
     ("llvm.loop.interleave.count", ir.IntType(32)(1)),
@@ -1099,6 +1102,7 @@ def write(
     """Write a function for arguments like those given into a module. Raises Refused."""
     kinds = [kind(x) for x in flat(like, lambda bundle: INT.as_pointer()(None))]
     entry = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
+    set.add(entry.attributes, NARROW)  # llvmlite's own `add` does not know it
     if function.taken_in:
         entry.attributes.add("alwaysinline")
     elif any(map(is_bundle, like)):

@@ -825,7 +825,8 @@ def contact_paths(levels, robot, memory, rows_count, count, carrier, seat, z, y)
     paths, carried = stack(PATH_SIZE), stack(CARRIED_SIZE)
     for k in range(iv, y.shape[0]):
         for begin in range(0, 3 * count, LANES):
-            combine(y, k * y.shape[1] + begin, (), y, 0, 0, (), y, 0, 0)  # no terms: zeros
+            for c in range(LANES):
+                to_lane(y, k * y.shape[1] + begin + c, 0.0)
     turn = 0
     done = 0
     while done < count:
