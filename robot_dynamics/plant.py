@@ -20,6 +20,7 @@ from .kernels import contact as law
 from .kernels import plant_memory as at
 from .kernels import rows, sensors, step
 from .kernels.jit import bound
+from .kernels.lanes import aligned
 from .kinematics import Points, neutral, point_rows
 from .model import Model
 
@@ -229,6 +230,7 @@ class Plant:
         self._robot = at.robot(model.topology, model.parameters, limbed, model.nv, model.nb, model.has_mimic)
         self._joints = _joints(model, self.params)
         self._ground = _ground(model, self.params, self.points)
+        self._look_at(*self._ground.row)
         self.problem = at.problem(model.nv, self._n, len(self.points))
         self._state = at.state(model.nq, model.nv)
         self._command = at.Command(
@@ -348,9 +350,17 @@ class Plant:
             raise ParameterError(f"at most {at.PUSHES} pushes at once")
         row = self.model.row_body[body]
         turn = self.model.parameters[row, rows.TURN : rows.TURN + 9].reshape(3, 3)
+        self._look_at(row)
         self._command.pushes[free[0]] = [
             row, self.time, self.time + duration, ramp, *wrench, *(turn.T @ self.model.link_p[i])
         ]  # fmt: skip
+
+    def _look_at(self, *several: int) -> None:
+        """Have the next run leave poses and twists of these kernel rows for all who ask."""
+        seen = self._robot.seen
+        base = 2 if self.model.floating_base else 1
+        rows = sorted({*seen.tolist(), *map(int, several)} - {-1, *range(base)})
+        seen[: len(rows)] = rows
 
     def advance(self, duration: float) -> None:
         """Go on by `duration` [s], to the nearest step.
@@ -597,7 +607,7 @@ def _leading_row(model: Model, dof: int) -> int:
 def _ground(model: Model, params: PlantParams, points: Points) -> at.Ground:
     k = len(points)
     row, r = point_rows(model, points)
-    table = np.zeros((k, at.POINT_COLUMNS))
+    table = aligned((k, at.POINT_COLUMNS))
     table[:, at.PLACE : at.PLACE + 3] = r
     table[:, at.RADIUS] = points.radius
     table[:, at.SIZE] = np.abs(r).sum(axis=1) + points.radius

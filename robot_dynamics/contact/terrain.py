@@ -130,7 +130,7 @@ def pack(terrain: Sequence[Surface]) -> tuple[Array, Array]:
         row[kernel.STIFFNESS : kernel.FRICTION + 1] = [-1.0 if value is None else value for value in own]
         if isinstance(surface, Plane):
             row[kernel.TYPE] = kernel.PLANE
-            row[[kernel.R + 2, kernel.R + 5, kernel.R + 8]] = _unit("normal", surface.normal, 3)
+            row[kernel.R : kernel.P] = kernel.surface_frame(_unit("normal", surface.normal, 3))
             row[kernel.P + 2] = surface.height
         elif isinstance(surface, Box):
             row[kernel.TYPE] = kernel.BOX

@@ -49,6 +49,7 @@ from .link import (
     revolute_column,
     revolute_motion,
     revolute_placement,
+    revolute_product,
     root_motion,
 )
 from .rows import (
@@ -106,11 +107,10 @@ DEEPEST = 8
 
 E, CL, CA, UL, UA, DI, U, KEPT = 0, 9, 12, 15, 18, 21, 22, 23
 """Columns of what ABA keeps of a joint on its way back, and their number."""
-SPIN, BIAS_F, BIAS_N, LINEAR, ANGULAR, EFFORT, EXTRA = 23, 26, 29, 26, 29, 32, 33
-SPEED, ATTITUDE, PLACE, RATE, JOINT = 34, 37, 46, 49, 64
-"""Columns of a joint in memory, behind those: angular velocity; bias force and moment, then acceleration of the origin
-and angular one; joint effort, and what joins its armature; velocity of the origin; attitude and origin in the world;
-joint rate. Their number, a page. The base stands behind the joint nearest to it."""
+SPIN, LINEAR, ANGULAR, EFFORT, EXTRA, SPEED, ATTITUDE, PLACE, RATE, JOINT = 23, 26, 29, 32, 33, 34, 37, 46, 49, 64
+"""Columns of a joint in memory, behind those: angular velocity; acceleration of the origin, and angular one; joint
+effort, and what joins its armature; velocity of the origin; attitude and origin in the world; joint rate. Their number,
+a page. The base stands behind the joint nearest to it."""
 FELT_M, FELT_H, FELT_N, FELT_F, FELT_T, FELT = 0, 6, 15, 21, 24, 27
 """Columns of what a joint's carrier feels of it, inertia and force, and their number."""
 
@@ -258,14 +258,13 @@ def wrench_on(levels, robot, limb, j, f_ext):
 
 
 @inline
-def subtract_wrenches(levels, robot, limbs, f_ext, memory):
-    """Subtract the environment's wrenches on the limbs' bodies from their forces in memory."""
+def subtract_wrenches(levels, robot, limbs, t, f_ext, memory):
+    """Subtract the environment's wrenches on the bodies of joint t from what they feel."""
     for limb in range(limbs):
-        for j in range(len(levels)):
-            f, n = wrench_on(levels, robot, limb, j, f_ext)
-            o = in_memory(len(levels) - 1 - j, limb)
-            to_lane3(memory, o + BIAS_F * LANES, sub(lane3(memory, o + BIAS_F * LANES), f))
-            to_lane3(memory, o + BIAS_N * LANES, sub(lane3(memory, o + BIAS_N * LANES), n))
+        f, n = wrench_on(levels, robot, limb, len(levels) - 1 - t, f_ext)
+        o = FEELING + limb
+        to_lane3(memory, o + FELT_F * LANES, sub(lane3(memory, o + FELT_F * LANES), f))
+        to_lane3(memory, o + FELT_T * LANES, sub(lane3(memory, o + FELT_T * LANES), n))
 
 
 @inline
@@ -410,31 +409,19 @@ def to_base(levels, column, x, memory):
 
 @routine
 def place(levels, robot, q, qd, memory):
-    """Write E and rate of all joints."""
+    """Write E, rate and angular velocity of all joints."""
     limbs, iq, iv = dimensions(levels, robot)
+    to_base(levels, SPIN, part3(qd, 0) if iv > 0 else ZERO3, memory)
     for j in range(len(levels)):
         for limb in abreast(limbs):
             t = len(levels) - 1 - j
-            k = limb * len(levels) + j
+            o, k = in_memory(t, limb), limb * len(levels) + j
             E_, _ = placement(robot, t, limb, lane(q, iq + k))
-            to_lane9(memory, in_memory(t, limb) + E * LANES, E_)
-            to_lane(memory, in_memory(t, limb) + RATE * LANES, lane(qd, iv + k))
-
-
-@inline
-def outward(robot, t, limb, memory):
-    """Pass 1 of ABA at joint t, which is placed: twist, velocity product and bias force of the body behind it (A3)."""
-    o = in_memory(t, limb)
-    E_, p = lane9(memory, o + E * LANES), lane3(robot, parameter(t, P0, limb))
-    w = lane3(memory, in_memory(t + 1, limb) + SPIN * LANES)
-    wi, cl, ca = revolute_motion(E_, w, cross(w, cross(w, p)), lane(memory, o + RATE * LANES))
-    _, h, inertia = rigid_body(robot, t, limb)
-    f, n = body_bias(h, inertia, wi)
-    to_lane3(memory, o + CL * LANES, cl)
-    to_lane3(memory, o + CA * LANES, ca)
-    to_lane3(memory, o + SPIN * LANES, wi)
-    to_lane3(memory, o + BIAS_F * LANES, f)
-    to_lane3(memory, o + BIAS_N * LANES, n)
+            rate = lane(qd, iv + k)
+            w = tmul(E_, lane3(memory, in_memory(t + 1, limb) + SPIN * LANES))
+            to_lane9(memory, o + E * LANES, E_)
+            to_lane(memory, o + RATE * LANES, rate)
+            to_lane3(memory, o + SPIN * LANES, (w[0], w[1], w[2] + rate))
 
 
 @inline
@@ -458,15 +445,19 @@ def feel(memory, limb, blocks, f, n):
 
 @inline
 def inward(robot, t, limb, memory):
-    """Pass 2 of ABA at joint t: what its carrier feels from what its body feels (A4-A8)."""
+    """Passes 1 and 2 of ABA at joint t, which is placed: what its carrier feels from what its body feels (A3-A8)."""
     o = in_memory(t, limb)
     E_, p = lane9(memory, o + E * LANES), lane3(robot, parameter(t, P0, limb))
+    w, wi = lane3(memory, in_memory(t + 1, limb) + SPIN * LANES), lane3(memory, o + SPIN * LANES)
+    cl, ca = revolute_product(E_, wi, cross(w, cross(w, p)), lane(memory, o + RATE * LANES))
+    to_lane3(memory, o + CL * LANES, cl)
+    to_lane3(memory, o + CA * LANES, ca)
     m, h, inertia = rigid_body(robot, t, limb)
+    f, n = body_bias(h, inertia, wi)
     tip, ft, nt = feeling(memory, limb)
     M, H, N = add_blocks(body_blocks(m, h, inertia), tip)
-    f = add(lane3(memory, o + BIAS_F * LANES), ft)
-    n = add(lane3(memory, o + BIAS_N * LANES), nt)
-    cl, ca = lane3(memory, o + CL * LANES), lane3(memory, o + CA * LANES)
+    f = add(f, ft)
+    n = add(n, nt)
     effort, extra = lane(memory, o + EFFORT * LANES), lane(memory, o + EXTRA * LANES)
     (M, H, N), ul, ua, di = articulate(robot, t, limb, M, H, N, extra, memory)
     u = effort - n[2]
@@ -499,22 +490,19 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
     depth = len(levels)
     for limb in abreast(limbs):
         feel(memory, limb, (ZERO6, ZERO9, ZERO6), ZERO3, ZERO3)
-    spin, a = base_motion(robot, q, qd)
-    to_base(levels, SPIN, spin, memory)
     for limb in range(limbs):
         for j in range(depth):
             o = in_memory(depth - 1 - j, limb)
             k = iv + limb * depth + j
             to_lane(memory, o + EFFORT * LANES, lane(tau, k))
             to_lane(memory, o + EXTRA * LANES, 0.0 if added is None else lane(added, k))
-    for j in range(depth):
-        for limb in abreast(limbs):
-            outward(robot, depth - 1 - j, limb, memory)
-    if nonzero(f_ext):
-        subtract_wrenches(levels, robot, limbs, f_ext, memory)
+    attacked = nonzero(f_ext)
     for t in range(depth):
+        if attacked:
+            subtract_wrenches(levels, robot, limbs, t, f_ext, memory)
         for limb in abreast(limbs):
             inward(robot, t, limb, memory)
+    spin, a = base_motion(robot, q, qd)
     a, al = base_acceleration(robot, limbs, spin, a, tau, f_ext, memory, qdd)
     to_base(levels, LINEAR, a, memory)
     to_base(levels, ANGULAR, al, memory)
@@ -1048,33 +1036,30 @@ def see(robot, t, limb, memory):
     w, v = lane3(memory, c + SPIN * LANES), lane3(memory, c + SPEED * LANES)
     p = lane3(robot, parameter(t, P0, limb))
     m, h, inertia = rigid_body(robot, t, limb)
-    E_, rate = lane9(memory, o + E * LANES), lane(memory, o + RATE * LANES)
-    wi = add(tmul(E_, w), (0.0, 0.0, rate))
+    E_, wi, rate = lane9(memory, o + E * LANES), lane3(memory, o + SPIN * LANES), lane(memory, o + RATE * LANES)
     Ri = face(t, limb, E_, memory)
     xi = add(xc, mul(R, p))
     vi = tmul(E_, add(v, cross(w, p)))
     moment, linear, angular, energy = body_books(m, h, inertia, Ri, xi, wi, vi)
     energy += 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
     to_lane3(memory, o + PLACE * LANES, xi)
-    to_lane3(memory, o + SPIN * LANES, wi)
     to_lane3(memory, o + SPEED * LANES, vi)
     return moment, linear, angular, energy
 
 
 @inline
-def show(levels, limbs, memory, w):
-    """Copy poses and twists of the limbs' joints to their rows of the workspace of `tree`."""
-    depth = len(levels)
-    first = w.shape[0] - limbs * depth
-    for limb in range(limbs):
-        for j in range(depth):
-            t = depth - 1 - j
-            o = in_memory(t, limb)
-            i = first + limb * depth + j
-            set9(w, i, rows.RW, lane9(memory, o + ATTITUDE * LANES))
-            set3(w, i, rows.XW, lane3(memory, o + PLACE * LANES))
-            set3(w, i, rows.W, lane3(memory, o + SPIN * LANES))
-            set3(w, i, rows.V, lane3(memory, o + SPEED * LANES))
+def show(levels, limbs, memory, seen, w):
+    """Copy poses and twists of the joints whose rows are `seen` to the workspace of `tree`."""
+    for k in range(seen.shape[0]):
+        i = seen[k]
+        if i < 0:
+            break
+        limb, t = rank(levels, w.shape[0], i, limbs)
+        o = in_memory(t, limb)
+        set9(w, i, rows.RW, lane9(memory, o + ATTITUDE * LANES))
+        set3(w, i, rows.XW, lane3(memory, o + PLACE * LANES))
+        set3(w, i, rows.W, lane3(memory, o + SPIN * LANES))
+        set3(w, i, rows.V, lane3(memory, o + SPEED * LANES))
 
 
 @inline
@@ -1087,8 +1072,8 @@ def show_base(i, R, x, spin, v, w):
 
 
 @routine
-def books(levels, robot, memory, q, qd, w, out):
-    """`bodies.books` into `out` (10,), leaving poses and twists of all rows in memory and in w, as `tree` does."""
+def books(levels, robot, memory, seen, q, qd, w, out):
+    """`bodies.books` into `out` (10,), leaving poses and twists of all rows in memory, of base and `seen` ones in w."""
     limbs, _, iv = dimensions(levels, robot)
     place(levels, robot, q, qd, memory)
     show_base(0, IDENTITY, ZERO3, ZERO3, ZERO3, w)
@@ -1100,7 +1085,6 @@ def books(levels, robot, memory, q, qd, w, out):
     moment, linear, angular, energy = body_books(m, h, inertia, R, x, spin, v)
     depth = len(levels)
     to_base(levels, PLACE, x, memory)
-    to_base(levels, SPIN, spin, memory)
     to_base(levels, SPEED, v, memory)
     for j in range(depth):
         for limb in abreast(limbs):
@@ -1109,7 +1093,7 @@ def books(levels, robot, memory, q, qd, w, out):
             linear = add(linear, own[1])
             angular = add(angular, own[2])
             energy += own[3]
-    show(levels, limbs, memory, w)
+    show(levels, limbs, memory, seen, w)
     part3_to(out, 0, moment)
     part3_to(out, 3, linear)
     part3_to(out, 6, angular)
@@ -1132,8 +1116,8 @@ def twist_limb(levels, robot, limb, iv, qd, memory, spin, v, out):
 
 
 @routine
-def twists(levels, robot, memory, qd, o, w):
-    """`bodies.twists` of the limbs and a free base; memory: of `aba` at the robot's q."""
+def twists(levels, robot, memory, seen, qd, o, w):
+    """`bodies.twists` of a free base and of `seen` rows; memory: of `aba` at the robot's q."""
     limbs, _, iv = dimensions(levels, robot)
     out = stack(WRENCH_SIZE)
     spin, v = ZERO3, ZERO3
@@ -1143,9 +1127,10 @@ def twists(levels, robot, memory, qd, o, w):
         set3(w, 1, o + 3, v)
     for limb in range(limbs):
         twist_limb(levels, robot, limb, iv + limb * len(levels), qd, memory, spin, v, out)
-    first = w.shape[0] - limbs * len(levels)
-    for limb in range(limbs):
-        for j in range(len(levels)):
-            i = (len(levels) - 1 - j) * 6 * LANES + limb
-            set3(w, first + limb * len(levels) + j, o, lane3(out, i))
-            set3(w, first + limb * len(levels) + j, o + 3, lane3(out, i + 3 * LANES))
+    for k in range(seen.shape[0]):
+        i = seen[k]
+        if i < 0:
+            break
+        limb, t = rank(levels, w.shape[0], i, limbs)
+        set3(w, i, o, lane3(out, t * 6 * LANES + limb))
+        set3(w, i, o + 3, lane3(out, (t * 6 + 3) * LANES + limb))

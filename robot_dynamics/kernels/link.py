@@ -50,10 +50,17 @@ def free_placement(R, p, x, quaternion):
 
 
 @inline
+def revolute_product(E, wi, ap, qd):
+    """c_i = v_i x S_i qd_i (A3), linear and angular; `ap`: acceleration of the child's origin in the parent."""
+    return tmul(E, ap), (wi[1] * qd, -wi[0] * qd, 0.0)
+
+
+@inline
 def revolute_motion(E, w, ap, qd):
-    """w_i and c_i = v_i x S_i qd_i (A3), linear and angular; `ap`: acceleration of the child's origin in the parent."""
+    """w_i, and c_i as `revolute_product`."""
     w0 = tmul(E, w)
-    return (w0[0], w0[1], w0[2] + qd), tmul(E, ap), (w0[1] * qd, -w0[0] * qd, 0.0)
+    cl, ca = revolute_product(E, w0, ap, qd)
+    return (w0[0], w0[1], w0[2] + qd), cl, ca
 
 
 @inline

@@ -40,17 +40,18 @@ LAST_Q, STAGE_Q, RATE_Q = range(3)
 CONFIGURATION_ROWS = 6
 
 # columns of Ground.points
-PLACE, RADIUS, OWN_LAW, SIZE = 0, 3, 4, 7
-"""Position in row axes, radius, stiffness, damping and friction of the point; bound of the distance from the row's
-origin to the touching point."""
-PEN, DEPTH, LAW = 8, 9, 10
-"""Signed distance; depth below the surface; law with what the surface overrides, of points that touch or come near."""
-FRAME, ARM, START, END = 13, 22, 25, 28
+PLACE, RADIUS, PEN, DEPTH = 0, 3, 4, 5
+"""Position in row axes and radius of the point; signed distance; depth below the surface."""
+DEFLECTION, FORCE, FORCE_WORLD, LAST_DEFLECTION = 6, 8, 11, 14
+"""Deflection and force in surface axes; force in world axes."""
+SIZE, OWN_LAW, LAW = 16, 17, 20
+"""Bound of the distance from the row's origin to the touching point; stiffness, damping and friction of the point, and
+with what the surface overrides, of points that touch or come near."""
+FRAME, ARM, START, END = 23, 32, 35, 38
 """Of points that come near in the step: surface axes; touching point in row axes; velocity at the start of the step
 and at its end, first without contacts, in surface axes."""
-DEFLECTION, FORCE, FORCE_WORLD, LAST_DEFLECTION = 31, 33, 36, 39
-"""Deflection and force in surface axes; force in world axes."""
-POINT_COLUMNS = 41
+POINT_COLUMNS = 48
+"""Whole cache lines, of which a point that is near no ground needs two."""
 
 # columns of Ground.bunches and Ground.gaps
 BUNCH_ROW, FIRST_POINT, END_POINT = range(3)
@@ -81,12 +82,16 @@ PUSH_COLUMNS = 13
 
 
 class Robot(NamedTuple):
-    """Packed robot, and for `limbs`; workspaces of both; H's factor (mimic robots), wrenches (6 nb,)."""
+    """Packed robot, and for `limbs`; workspaces of both; H's factor (mimic robots), wrenches (6 nb,).
+
+    seen (rows,): the limbs' rows whose poses and twists `limbs` leaves in w, then -1.
+    """
 
     topology: Integers
     parameters: Floats
     limbed: Floats
     memory: Floats
+    seen: Integers
     w: Floats
     factor: Floats
     f_ext: Floats
@@ -174,7 +179,7 @@ def robot(topology: Integers, parameters: Floats, limbed: Floats, nv: int, bodie
     """Bundle with fresh workspace; `dense` for robots with mimic joints."""
     factor = np.zeros((nv, nv)) if dense else np.zeros((0, 0))
     memory, w = aligned((MEMORY,)), aligned((len(topology), WORKSPACE))
-    return Robot(topology, parameters, limbed, memory, w, factor, np.zeros(6 * bodies))
+    return Robot(topology, parameters, limbed, memory, np.full(len(topology), -1), w, factor, np.zeros(6 * bodies))
 
 
 def state(nq: int, nv: int) -> State:

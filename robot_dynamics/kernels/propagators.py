@@ -13,7 +13,7 @@ from . import limbs
 from .bodies import books, twists, world_poses
 from .dense import factorize, solve
 from .jit import inline, lean, routine
-from .lanes import aligned, whole
+from .lanes import aligned, stack, whole
 from .language import each
 from .link import accelerate, joint_acceleration, propagate
 from .rows import (
@@ -73,20 +73,19 @@ def free_motion_of(levels, limbed, memory, topology, parameters, q, qd, tau, f_e
 
 
 @routine
-def place_of(levels, limbed, memory, topology, parameters, q, qd, w):
-    """What `free_motion_of` takes to be there, in memory or in w."""
+def place_of(levels, limbed, memory, seen, topology, parameters, q, qd, w):
+    """What `free_motion_of` takes to be there, in memory or in w, and what `limbs` leaves of rows that are `seen`."""
     if len(levels) > 0:
-        limbs.place(levels, limbed, q, qd, memory)
-        limbs.attitudes(levels, limbed, q, memory)
+        limbs.books(levels, limbed, memory, seen, q, qd, w, stack(10))
     else:
         place(topology, parameters, q, w)
 
 
 @routine
-def books_of(levels, limbed, memory, topology, parameters, q, qd, w, out):
+def books_of(levels, limbed, memory, seen, topology, parameters, q, qd, w, out):
     """`bodies.books` of a state into `out` (10,), leaving poses and twists in w and what `place_of` does."""
     if len(levels) > 0:
-        limbs.books(levels, limbed, memory, q, qd, w, out)
+        limbs.books(levels, limbed, memory, seen, q, qd, w, out)
         return
     place(topology, parameters, q, w)
     world_poses(topology, w)
@@ -99,10 +98,10 @@ def books_of(levels, limbed, memory, topology, parameters, q, qd, w, out):
 
 
 @routine
-def twists_of(levels, limbed, memory, topology, parameters, qd, o, w):
-    """`bodies.twists` at the q of `free_motion_of`."""
+def twists_of(levels, limbed, memory, seen, topology, parameters, qd, o, w):
+    """`bodies.twists` at the q of `free_motion_of`; `limbs` gives those of rows that are `seen`."""
     if len(levels) > 0:
-        limbs.twists(levels, limbed, memory, qd, o, w)
+        limbs.twists(levels, limbed, memory, seen, qd, o, w)
     else:
         twists(topology, parameters, qd, o, w)
 

@@ -236,7 +236,7 @@ def surface_velocity(robot, ground, c):
 @inline
 def next_twists(levels, robot, qd):
     """Second twists of all rows, of the velocity qd."""
-    twists_of(levels, robot.limbed, robot.memory, robot.topology, robot.parameters, qd, rows.NEXT, robot.w)
+    twists_of(levels, robot.limbed, robot.memory, robot.seen, robot.topology, robot.parameters, qd, rows.NEXT, robot.w)
 
 
 @inline
@@ -943,7 +943,10 @@ def fly(levels, robot, state, h):
     ledger, last = state.ledger, state.last_ledger
     mass = ledger[at.MASS]
     out = stack(10)
-    books_of(levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w, out)
+    books_of(
+        levels, robot.limbed, robot.memory, robot.seen, robot.topology, robot.parameters, state.q, state.qd, robot.w,
+        out,
+    )  # fmt: skip
     moment, linear, angular = part3(out, 0), part3(out, 3), part3(out, 6)
     com = scale(1.0 / mass, moment)
     push = sub(part3(ledger, at.ACCOUNTED), part3(last, at.ACCOUNTED))
@@ -1030,7 +1033,10 @@ def observe(levels, robot, ground, state, settings):
     """Poses and velocities; energies, momentum and centre of mass into the ledger. Returns the energy."""
     ledger = state.ledger
     out = stack(10)
-    books_of(levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w, out)
+    books_of(
+        levels, robot.limbed, robot.memory, robot.seen, robot.topology, robot.parameters, state.q, state.qd, robot.w,
+        out,
+    )  # fmt: skip
     elastic = touch(robot, ground, settings.scheme)
     moment, energy = part3(out, 0), out[9]
     part6_to(ledger, at.MOMENTUM, part6(out, 3))
@@ -1155,7 +1161,9 @@ def end_velocities(levels, robot, joints, ground, state, settings, command, prob
 @routine
 def take(levels, robot, joints, ground, state, settings, command, problem, steps, log):
     """`run` of named bundles."""
-    place_of(levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w)
+    place_of(
+        levels, robot.limbed, robot.memory, robot.seen, robot.topology, robot.parameters, state.q, state.qd, robot.w,
+    )  # fmt: skip
     pushes = command.pushes[: in_use(command.pushes, state.counters[at.STEPS] * settings.timestep)]
     for k in range(steps):
         remember(joints, ground, state)

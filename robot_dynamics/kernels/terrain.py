@@ -14,7 +14,7 @@ PLANE, BOX, BILINEAR, DIAGONAL = range(4)
 TYPE, STIFFNESS, DAMPING, FRICTION = range(4)
 """Kind of surface; its own stiffness, damping and friction, negative where the point's values hold."""
 R, P, SIZE, SAMPLES, START = 4, 13, 16, 18, 20
-"""Axes (3, 3) and origin (plane: normal in the last column of R; height field: corner); half size of a box, or grid
+"""Axes (3, 3; those of a plane are its `surface_frame`) and origin (height field: corner); half size of a box, or grid
 spacing of a height field; its number of samples; where they start in `heights`."""
 SURFACE_COLUMNS = 21
 
@@ -35,8 +35,8 @@ def surface_frame(n):
 @inline
 def plane_distance(surfaces, i, x):
     """Distance of x to a plane, and its frame."""
-    n = (surfaces[i, R + 2], surfaces[i, R + 5], surfaces[i, R + 8])
-    return dot(n, sub(x, row3(surfaces, i, P))), surface_frame(n)
+    frame = row9(surfaces, i, R)
+    return dot((frame[2], frame[5], frame[8]), sub(x, row3(surfaces, i, P))), frame
 
 
 @inline
