@@ -236,7 +236,7 @@ class Plant:
         self._command = at.Command(
             now=np.zeros((1, 5, self._n)),
             queue=np.zeros((self.params.command_delay + 1, 5, self._n)),
-            acting=np.zeros((5, self._n)),
+            acting=np.zeros((5, len(self._joints.place))),
             pushes=np.zeros((at.PUSHES, at.PUSH_COLUMNS)),
         )
         self._bundles = (
@@ -359,8 +359,8 @@ class Plant:
         """Have the next run leave poses and twists of these kernel rows for all who ask."""
         seen = self._robot.seen
         base = 2 if self.model.floating_base else 1
-        rows = sorted({*seen.tolist(), *map(int, several)} - {-1, *range(base)})
-        seen[: len(rows)] = rows
+        wanted = sorted({*seen.tolist(), *map(int, several)} - {-1, *range(base)})
+        seen[: len(wanted)] = wanted
 
     def advance(self, duration: float) -> None:
         """Go on by `duration` [s], to the nearest step.
@@ -449,7 +449,7 @@ class Plant:
     @property
     def tau(self) -> Array:
         """Applied joint efforts (n,) of the last step: PD by the velocity at its end, clamped [N m, N]."""
-        return self._joints.data[at.MOTOR].copy()
+        return self._joints.data[at.MOTOR, self.model.v_index - self.model.nv]
 
     @property
     def contacts(self) -> Contacts:
@@ -582,19 +582,23 @@ def _joints(model: Model, params: PlantParams) -> at.Joints:
     no_load = model.velocity_limit if isinstance(speed, str) else (np.inf if speed is None else speed)
     number = np.full((3, n), -1)
     number[at.JOINT_Q], number[at.JOINT_V] = model.q_index, model.v_index
-    data = np.zeros((at.JOINT_FIGURES, n))
-    data[at.COULOMB] = np.where(single, model.friction, 0.0) * params.joint_friction
-    data[at.LOWER] = np.where(single & params.stops, model.lower, -np.inf)
-    data[at.UPPER] = np.where(single & params.stops, model.upper, np.inf)
-    data[at.EFFORT] = np.where(single, model.effort_limit, 0.0)
-    data[at.NO_LOAD] = _spread("no_load_speed", no_load, n)
+    actuators = model.nv - number[at.JOINT_V, 0] if n else 0
+    own = number[at.JOINT_V] - (model.nv - actuators)
+    place, data = np.zeros(actuators, np.int64), aligned((at.JOINT_FIGURES, actuators))
+    place[own] = model.q_index
+    data[at.COULOMB, own] = np.where(single, model.friction, 0.0) * params.joint_friction
+    data[at.LOWER], data[at.UPPER] = -np.inf, np.inf
+    data[at.LOWER, own] = np.where(single & params.stops, model.lower, -np.inf)
+    data[at.UPPER, own] = np.where(single & params.stops, model.upper, np.inf)
+    data[at.EFFORT, own] = np.where(single, model.effort_limit, 0.0)
+    data[at.FALL, own] = 2.0 / _spread("no_load_speed", no_load, n)
     dofs = np.zeros((at.DOF_ROWS, model.nv))
     ends = [*model.v_index[1:], model.nv]
     for j in range(n):
         dofs[at.DAMPING, model.v_index[j] : ends[j]] = model.damping[j]
         if single[j]:
             number[at.JOINT_ROW, j] = _leading_row(model, model.v_index[j])
-    return at.Joints(number, data, dofs, np.zeros((at.CONFIGURATION_ROWS, model.nq)))
+    return at.Joints(number, place, data, dofs, np.zeros((at.CONFIGURATION_ROWS, model.nq)))
 
 
 def _leading_row(model: Model, dof: int) -> int:

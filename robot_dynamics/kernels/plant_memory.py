@@ -1,7 +1,8 @@
 """What a plant owns: bundles of arrays and which column holds what. A step allocates nothing.
 
 Bundles are named tuples: routines are handed their place, and read what they need.
-Joints: one entry per name in `Model.joint_names`; those of planar and floating joints take no command.
+Joints: one entry per name in `Model.joint_names`; those of planar and floating joints take no command. Actuators: one
+for each of the last m dofs, from that of the first joint on; those of such joints do nothing.
 """
 
 from typing import NamedTuple
@@ -21,15 +22,16 @@ MOST_CONTACTS = 64
 """So many contacts are solved at once; of more, those that are deepest."""
 PUSHES = 16
 
-# rows of Joints.number and Joints.data, both (., n)
+# rows of Joints.number (., n) and of Joints.data (., m)
 JOINT_Q, JOINT_V, JOINT_ROW = range(3)
 """Index in q and in qd, kernel row; the row is -1 for joints without a single axis."""
-COULOMB, LOWER, UPPER, EFFORT, NO_LOAD = range(5)
-"""Coulomb friction, stops, largest effort, speed at which a driving motor has no effort left."""
-MOTOR, HELD, APPLIED, SATURATED, LATER = 5, 6, 8, 9, 10
+COULOMB, LOWER, UPPER, EFFORT, FALL = range(5)
+"""Coulomb friction, stops, largest effort; 2 over the speed at which a driving motor has no effort left."""
+MOTOR, HELD, APPLIED, SATURATED, LATER, POSITION = 5, 6, 8, 9, 10, 11
 """Effort of the actuator after the last step; that of friction and of the stop; effort of this step; 1 or -1 where it
-is held at the upper or lower end of its range; by how much it falls per velocity that the step adds."""
-JOINT_FIGURES = 11
+is held at the upper or lower end of its range; by how much it falls per velocity that the step adds; position at the
+start of the step."""
+JOINT_FIGURES = 12
 
 # rows of Joints.dofs (., nv) and of Joints.configurations (., nq)
 DAMPING, TAU, ADDED, AHEAD, CHANGE, LAST_QD, STAGE, RATE = range(8)
@@ -98,9 +100,13 @@ class Robot(NamedTuple):
 
 
 class Joints(NamedTuple):
-    """Joints: number (3, n), data (JOINT_FIGURES, n), dofs (DOF_ROWS, nv), configurations (CONFIGURATION_ROWS, nq)."""
+    """Joints: number (3, n); of actuators: place (m,), index in q, and data (JOINT_FIGURES, m).
+
+    dofs (DOF_ROWS, nv), configurations (CONFIGURATION_ROWS, nq).
+    """
 
     number: Integers
+    place: Integers
     data: Floats
     dofs: Floats
     configurations: Floats
@@ -134,7 +140,7 @@ class State(NamedTuple):
 class Command(NamedTuple):
     """Joint commands [q_des, qd_des, kp, kd, effort] of the steps of a run (T, 5, n), the last one held; pushes.
 
-    `queue` (delay + 1, 5, n): those on their way; `acting` (5, n): those that act in the step at hand.
+    `queue` (delay + 1, 5, n): those on their way; `acting` (5, m): what actuators do in the step at hand.
     """
 
     now: Floats

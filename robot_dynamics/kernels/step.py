@@ -24,7 +24,7 @@ from .contact import (
 )
 from .jit import inline, lean, routine, spread
 from .lanes import stack
-from .language import abreast, anywhere, each, singly
+from .language import abreast, anywhere, each
 from .link import body_blocks
 from .manifold import integrate
 from .propagators import (
@@ -71,15 +71,21 @@ def row_of(ground, c):
 
 
 @inline
-def q_of(joints, j):
-    """Index in q of joint j."""
-    return joints.number[at.JOINT_Q, j]
-
-
-@inline
 def v_of(joints, j):
     """Index in qd of joint j."""
     return joints.number[at.JOINT_V, j]
+
+
+@inline
+def first_dof(joints):
+    """Dof of the first actuator."""
+    return joints.dofs.shape[1] - joints.data.shape[1]
+
+
+@inline
+def actuator_of(joints, j):
+    """Number of joint j's actuator."""
+    return v_of(joints, j) - first_dof(joints)
 
 
 @inline
@@ -262,10 +268,10 @@ def keep(source, target):
 
 
 @inline
-def effort_range(limit, no_load, speed):
+def effort_range(limit, fall, speed):
     """Least and largest effort at a speed: a driving motor falls off from half its no-load speed to nothing there."""
-    forward = min(1.0, max(0.0, 2.0 - 2.0 * speed / no_load))
-    backward = min(1.0, max(0.0, 2.0 + 2.0 * speed / no_load))
+    forward = min(1.0, max(0.0, 2.0 - fall * speed))
+    backward = min(1.0, max(0.0, 2.0 + fall * speed))
     return (-limit * backward if backward > 0.0 else 0.0), (limit * forward if forward > 0.0 else 0.0)
 
 
@@ -276,42 +282,41 @@ def turn(step, queue):
 
 
 @routine
-def pass_on(state, given, queue, acting):
+def pass_on(joints, state, given, queue, acting):
     """Put joint commands [q_des, qd_des, kp, kd, effort] (5, n) into the queue, and take out those that act now."""
     for last in each(turn(state.counters[at.STEPS], queue)):
         for i in range(given.shape[0]):
             keep(given[i], queue[last, i])
     for first in each(turn(state.counters[at.STEPS] + 1, queue)):
         for i in range(given.shape[0]):
-            keep(queue[first, i], acting[i])
+            for j in range(given.shape[1]):
+                if joints.number[at.JOINT_ROW, j] >= 0:
+                    acting[i, actuator_of(joints, j)] = queue[first, i, j]
 
 
 @routine
 def drive(joints, state, settings, command):
     """Efforts at the velocities of the start of the step, and what makes PD and joint damping implicit (SPEC 6.4).
 
-    A joint with SATURATED != 0 is held at that end of its range.
+    A joint with SATURATED != 0 is held at that end of its range. Dofs before the first actuator's have neither.
     """
-    h = settings.timestep
     dofs, data = joints.dofs, joints.data
-    for k in range(state.qd.shape[0]):
-        dofs[at.TAU, k] = -dofs[at.DAMPING, k] * state.qd[k]
-        dofs[at.ADDED, k] = h * dofs[at.DAMPING, k]
-    for j in abreast(data.shape[1]):
-        x = state.q[q_of(joints, j)]
-        v = state.qd[v_of(joints, j)]
-        wanted = command[2, j] * (command[0, j] - x) + command[3, j] * (command[1, j] - v) + command[4, j]
-        wanted = data[at.MOTOR, j] + settings.lag * (wanted - data[at.MOTOR, j])
-        low, high = effort_range(data[at.EFFORT, j], data[at.NO_LOAD, j], v)
-        end = beyond(wanted, low, high, data[at.SATURATED, j])
-        data[at.SATURATED, j] = end
-        data[at.APPLIED, j] = held_within(wanted, low, high, end)
-        data[at.LATER, j] = settings.lag * command[3, j] * (1.0 if end == 0.0 else 0.0)
-    for j in singly(data.shape[1]):
-        if joints.number[at.JOINT_ROW, j] >= 0:
-            k = v_of(joints, j)
-            dofs[at.TAU, k] += data[at.APPLIED, j]
-            dofs[at.ADDED, k] += h * data[at.LATER, j]
+    for i in abreast(data.shape[1]):
+        data[at.POSITION, i] = state.q[joints.place[i]]
+    for i in abreast(data.shape[1]):
+        k = first_dof(joints) + i
+        x, v = data[at.POSITION, i], state.qd[k]
+        wanted = command[2, i] * (command[0, i] - x) + command[3, i] * (command[1, i] - v) + command[4, i]
+        wanted = data[at.MOTOR, i] + settings.lag * (wanted - data[at.MOTOR, i])
+        low, high = effort_range(data[at.EFFORT, i], data[at.FALL, i], v)
+        end = beyond(wanted, low, high, data[at.SATURATED, i])
+        effort = held_within(wanted, low, high, end)
+        later = settings.lag * command[3, i] * (1.0 if end == 0.0 else 0.0)
+        data[at.SATURATED, i] = end
+        data[at.APPLIED, i] = effort
+        data[at.LATER, i] = later
+        dofs[at.TAU, k] = effort - dofs[at.DAMPING, k] * v
+        dofs[at.ADDED, k] = settings.timestep * (dofs[at.DAMPING, k] + later)
 
 
 @inline
@@ -331,14 +336,15 @@ def end_efforts(joints, state, settings, command):
     """Motor efforts with the velocity of the end of the step; returns whether one of them left its range."""
     data = joints.data
     left = 0.0
-    for j in abreast(data.shape[1]):
-        v = state.qd[v_of(joints, j)]
-        effort = data[at.APPLIED, j] - data[at.LATER, j] * (joints.dofs[at.AHEAD, v_of(joints, j)] - v)
-        low, high = effort_range(data[at.EFFORT, j], data[at.NO_LOAD, j], v)
-        before = data[at.SATURATED, j]
+    for i in abreast(data.shape[1]):
+        k = first_dof(joints) + i
+        v = state.qd[k]
+        effort = data[at.APPLIED, i] - data[at.LATER, i] * (joints.dofs[at.AHEAD, k] - v)
+        low, high = effort_range(data[at.EFFORT, i], data[at.FALL, i], v)
+        before = data[at.SATURATED, i]
         end = beyond(effort, low, high, before) if before == 0.0 else before
-        data[at.SATURATED, j] = end
-        data[at.APPLIED, j] = held_within(effort, low, high, end)
+        data[at.SATURATED, i] = end
+        data[at.APPLIED, i] = held_within(effort, low, high, end)
         left += abs(end - before)
     return left > 0.0
 
@@ -560,50 +566,51 @@ def stop_target(gap, h):
 def add_row(levels, robot, joints, unit, j, stop, low, high, target, n, count, problem):
     """Append the scalar row of joint j's friction or stop: effort within [low, high], wanting the rate `target`."""
     s = n - 3 * count
-    row, dof = joints.number[at.JOINT_ROW, j], v_of(joints, j)
+    row, dof, i = joints.number[at.JOINT_ROW, j], v_of(joints, j), actuator_of(joints, j)
     if len(levels) > 0:
         limbs.joint_path(levels, robot.limbed, robot.memory, dof, n, problem.z, problem.y)
     else:
         joint_path(robot.topology, robot.parameters, robot.factor, robot.w, row, n, problem.z, problem.y)
     problem.carrier[count + s] = row
     problem.b[n] = joints.dofs[at.AHEAD, dof] - target
-    problem.f[n] = unit * joints.data[at.HELD + stop, j]
+    problem.f[n] = unit * joints.data[at.HELD + stop, i]
     problem.bounds[s, 0] = unit * low
     problem.bounds[s, 1] = unit * high
-    problem.picked[at.ROW_INDEX, s] = 2 * j + stop
+    problem.picked[at.ROW_INDEX, s] = 2 * i + stop
     return n + 1
 
 
 @routine
-def hindered(joints, q, h):
+def hindered(joints, h):
     """Whether a joint has friction or comes near a stop."""
     data = joints.data
     count = 0.0
-    for j in abreast(data.shape[1]):
-        x, v = q[q_of(joints, j)], joints.dofs[at.AHEAD, v_of(joints, j)]
-        gap = min(x - data[at.LOWER, j], data[at.UPPER, j] - x) - h * abs(v)
-        count += 1.0 if data[at.COULOMB, j] > 0.0 else (1.0 if gap < MARGIN else 0.0)
+    for i in abreast(data.shape[1]):
+        x, v = data[at.POSITION, i], joints.dofs[at.AHEAD, first_dof(joints) + i]
+        gap = min(x - data[at.LOWER, i], data[at.UPPER, i] - x) - h * abs(v)
+        count += 1.0 if data[at.COULOMB, i] > 0.0 else (1.0 if gap < MARGIN else 0.0)
     return count > 0.0
 
 
 @routine
-def joint_rows(levels, robot, joints, q, settings, count, problem):
+def joint_rows(levels, robot, joints, settings, count, problem):
     """Rows of joint friction and of stops within reach, behind 3 `count` contact rows; returns how many there are."""
     h = settings.timestep
     unit = h if settings.scheme == IMPULSE else 1.0
     n = 3 * count
-    if not anywhere(hindered(joints, q, h)):
+    if not anywhere(hindered(joints, h)):
         return n
-    for j in range(joints.data.shape[1]):
+    for j in range(joints.number.shape[1]):
         if joints.number[at.JOINT_ROW, j] < 0:
             continue
-        friction = joints.data[at.COULOMB, j]
+        i = actuator_of(joints, j)
+        friction = joints.data[at.COULOMB, i]
         if friction > 0.0:
             n = add_row(levels, robot, joints, unit, j, 0, -friction, friction, 0.0, n, count, problem)
-        x = q[q_of(joints, j)]
+        x = joints.data[at.POSITION, i]
         v = joints.dofs[at.AHEAD, v_of(joints, j)]
-        low = x - joints.data[at.LOWER, j]
-        high = joints.data[at.UPPER, j] - x
+        low = x - joints.data[at.LOWER, i]
+        high = joints.data[at.UPPER, i] - x
         at_low = low + h * min(v, 0.0) < MARGIN
         at_high = high - h * max(v, 0.0) < MARGIN
         if at_low and at_high:
@@ -632,14 +639,14 @@ def response(levels, robot, dofs, g, n, problem):
 
 
 @routine
-def gather(levels, robot, joints, ground, state, settings, problem):
+def gather(levels, robot, joints, ground, settings, problem):
     """Collect the rows of contacts, joint friction and stops, and couple them. Returns how many contacts and rows."""
     count = 0
     if settings.scheme == IMPLICIT or settings.scheme == IMPULSE:
         next_twists(levels, robot, joints.dofs[at.AHEAD])
         count = find_contacts(robot, ground, settings, problem.picked[at.ACTIVE])
         contact_rows(levels, robot, ground, settings, count, problem)
-    n = joint_rows(levels, robot, joints, state.q, settings, count, problem)
+    n = joint_rows(levels, robot, joints, settings, count, problem)
     g = 1.0 if settings.scheme == IMPULSE else settings.timestep
     divide(levels, robot.limbed, robot.memory, robot.factor, n, problem.z, problem.y)
     couple(
@@ -798,7 +805,7 @@ def prepare(robot, joints, ground, state, settings, command, pushes, k):
     h = settings.timestep
     t = (state.counters[at.STEPS] + 0.5) * h
     if k == 0 or command.now.shape[0] > 1 or command.queue.shape[0] > 1:
-        pass_on(state, command.now[min(k, command.now.shape[0] - 1)], command.queue, command.acting)
+        pass_on(joints, state, command.now[min(k, command.now.shape[0] - 1)], command.queue, command.acting)
     for i in range(robot.f_ext.shape[0]):
         robot.f_ext[i] = 0.0
     for j in range(joints.data.shape[1]):
@@ -838,13 +845,12 @@ def account(levels, robot, joints, ground, state, settings, pushes, pushed):
         next_twists(levels, robot, dofs[at.AHEAD])
         work += 0.5 * h * push_power(robot.w, rows.NEXT, (state.counters[at.STEPS] + 0.5) * h, pushes)
     lost = 0.0
-    for k in range(state.qd.shape[0]):
-        lost += h * dofs[at.DAMPING, k] * dofs[at.AHEAD, k] * 0.5 * (state.qd[k] + dofs[at.AHEAD, k])
-    for j in abreast(data.shape[1]):
-        way = 0.5 * h * (state.qd[v_of(joints, j)] + dofs[at.AHEAD, v_of(joints, j)])
-        data[at.MOTOR, j] = data[at.APPLIED, j]
-        work += way * data[at.APPLIED, j]
-        lost -= way * (data[at.HELD, j] + data[at.HELD + 1, j])
+    for i in abreast(data.shape[1]):
+        k = first_dof(joints) + i
+        way = 0.5 * h * (state.qd[k] + dofs[at.AHEAD, k])
+        data[at.MOTOR, i] = data[at.APPLIED, i]
+        work += way * data[at.APPLIED, i]
+        lost += way * (dofs[at.DAMPING, k] * dofs[at.AHEAD, k] - data[at.HELD, i] - data[at.HELD + 1, i])
     ledger[at.WORK] += work
     ledger[at.DISSIPATED_JOINT] += lost
     ledger[at.THROUGHPUT] += abs(work) + abs(lost)
@@ -999,9 +1005,8 @@ def runge_kutta(levels, robot, joints, state, h):
             v[k] = state.qd[k] + g * dofs[at.RATE + before, k]
             dofs[at.TAU, k] = -dofs[at.DAMPING, k] * v[k]
             dofs[at.ADDED, k] = 0.0
-        for j in range(joints.data.shape[1]):
-            if joints.number[at.JOINT_ROW, j] >= 0:
-                dofs[at.TAU, v_of(joints, j)] += joints.data[at.APPLIED, j]
+        for i in range(joints.data.shape[1]):
+            dofs[at.TAU, first_dof(joints) + i] += joints.data[at.APPLIED, i]
         configuration_rate(robot.topology, q, v, configurations[at.RATE_Q + stage])
         free_motion_of(
             levels, robot.limbed, robot.memory, robot.topology, robot.parameters, q, v, dofs[at.TAU],
@@ -1115,13 +1120,13 @@ def note(joints, ground, state, row):
     """Write q, qd, motor efforts and, if the row has room for them, the points' forces (world axes)."""
     nq = state.q.shape[0]
     joint = nq + state.qd.shape[0]
-    point = joint + joints.data.shape[1]
+    point = joint + joints.number.shape[1]
     for k in range(nq):
         row[k] = state.q[k]
     for k in range(joint - nq):
         row[nq + k] = state.qd[k]
-    for k in range(point - joint):
-        row[joint + k] = joints.data[at.MOTOR, k]
+    for j in range(point - joint):
+        row[joint + j] = joints.data[at.MOTOR, actuator_of(joints, j)]
     for c in range((row.shape[0] - point) // 3):
         part3_to(row, point + 3 * c, row3(ground.points, c, at.FORCE_WORLD))
 
@@ -1146,7 +1151,7 @@ def end_velocities(levels, robot, joints, ground, state, settings, command, prob
     for _ in range(ATTEMPTS):
         possible = free_motion(levels, robot, joints, state, settings, command, pushed)
         regular = regular and possible
-        count, n = gather(levels, robot, joints, ground, state, settings, problem)
+        count, n = gather(levels, robot, joints, ground, settings, problem)
         iterations, missed = solve_contacts(
             solver_model(settings), problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count, n,
             settings.sweeps, settings.tolerance, problem.f, problem.work,
