@@ -811,8 +811,8 @@ def contact_paths(levels, robot, memory, rows_count, count, carrier, seat, z, y)
     depth = len(levels)
     joint, contact, taken = stack(LANES), stack(LANES), stack(DEEPEST + 1)
     paths, carried = stack(PATH_SIZE), stack(CARRIED_SIZE)
-    for k in range(iv, y.shape[0]):
-        for begin in range(0, 3 * count, LANES):
+    for begin in range(0, 3 * count, LANES):
+        for k in range(iv, y.shape[0]):
             for c in range(LANES):
                 to_lane(y, k * y.shape[1] + begin + c, 0.0)
     turn = 0
