@@ -7,7 +7,7 @@ h = m c, I about its origin; an articulated or composite one is the blocks M (sy
 (f; n) = [M H; H^T N] (a; al). For spatial accelerations (omega'; v') the same recursions hold with a = v' + omega x v.
 """
 
-from .jit import inline
+from .jit import inline, strict
 from .scalar import (
     add,
     add6,
@@ -281,10 +281,11 @@ def accelerate(E, p, a, al, cl, ca):
     return add(tmul(E, add(a, cross(al, p))), cl), add(tmul(E, al), ca)
 
 
-@inline
+@strict
 def joint_acceleration(ul, ua, di, u, a, al):
-    """qdd = D^-1 (u - U^T a') (A6)."""
-    return di * (u - (ul[0] * a[0] + ul[1] * a[1] + ul[2] * a[2] + ua[0] * al[0] + ua[1] * al[1] + ua[2] * al[2]))
+    """qdd = D^-1 (u - U^T a') (A6), in the order in which a chain of joints comes to know it: al before a."""
+    rest = u - ua[0] * al[0] - ua[1] * al[1] - ua[2] * al[2]
+    return di * (rest - ul[0] * a[0] - ul[1] * a[1] - ul[2] * a[2])
 
 
 @inline
