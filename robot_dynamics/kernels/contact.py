@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import inline, kernel, routine
+from .jit import inline, kernel, routine, strict
 from .lanes import LANES, aligned, combine, whole
 from .rows import part3, part3_to
 from .scalar import ZERO3, smul, sub
@@ -168,16 +168,16 @@ def force_at_depth(y, z_f, h, w, axes, p, law):
     return (f_x, f_y, f_n), y * y - z_f + h * (w[5] * f_n + w[2] * f_x + w[4] * f_y)
 
 
-@inline
-def sticking_step(y, z_f, h, w, p, law):
+@strict
+def sticking_step(y, a, zeta, d, h, w, law):
     """Newton step of (N8) from the end depth y^2 of a contact that sticks: force there, and the step in y; y > 0.
 
     (N7) with lam = m/y: M f_t = -y q with M = 1 + y C w_tt and q = p + C f_n w_tn, so f_t = -y s with s = M^-1 q, and
-    because y C w_tt = M - 1, f_t' = -M^-1 (s + y C f_n' w_tn). Only p is new where the other contacts' forces change.
+    because y C w_tt = M - 1, f_t' = -M^-1 (s + y C f_n' w_tn). Only a is new where the other contacts' forces change:
+    what follows from it comes last in every sum.
     """
     K, D, _ = law
     C = D + h * K
-    zeta, p_x, p_y = p
     stiff = (K + D / h) * y * y
     free = D / h * zeta
     f_n = y * (stiff - free)
@@ -190,15 +190,15 @@ def sticking_step(y, z_f, h, w, p, law):
     v_x = g_xx * w[2] + g_xy * w[4]
     v_y = g_xy * w[2] + g_yy * w[4]
     k = y * C * df_n
-    q_x = p_x + C * f_n * w[2]
-    q_y = p_y + C * f_n * w[4]
-    s_x = g_xx * q_x + g_xy * q_y
-    s_y = g_xy * q_x + g_yy * q_y
-    r = y * y - z_f + h * (w[5] * f_n - y * (w[2] * s_x + w[4] * s_y))
-    slope = 2.0 * y + h * (w[5] * df_n - k * (v_x * w[2] + v_y * w[4]) - (v_x * s_x + v_y * s_y))
+    q_x = K * d[0] + C * f_n * w[2]
+    q_y = K * d[1] + C * f_n * w[4]
+    s_x = g_xx * q_x + g_xy * q_y + C * g_xx * a[0] + C * g_xy * a[1]
+    s_y = g_xy * q_x + g_yy * q_y + C * g_xy * a[0] + C * g_yy * a[1]
+    r = y * y - zeta + h * w[5] * f_n + h * a[2] - h * y * w[2] * s_x - h * y * w[4] * s_y
+    slope = 2.0 * y + h * (w[5] * df_n - k * (v_x * w[2] + v_y * w[4])) - h * v_x * s_x - h * v_y * s_y
     dy = -r / slope
-    df_x = -(g_xx * s_x + g_xy * s_y + k * v_x)
-    df_y = -(g_xy * s_x + g_yy * s_y + k * v_y)
+    df_x = -k * v_x - g_xx * s_x - g_xy * s_y
+    df_y = -k * v_y - g_xy * s_x - g_yy * s_y
     return (dy * df_x - y * s_x, dy * df_y - y * s_y, f_n + dy * df_n), dy
 
 
@@ -214,12 +214,12 @@ def implicit_point(w, a, zeta, d, h, law, guess):
     z_f = zeta - h * a[2]
     if z_f <= z_s:
         return ZERO3
-    C = D + h * K
-    p = (zeta, K * d[0] + C * a[0], K * d[1] + C * a[1])
     if guess > 0.0:
-        f, dy = sticking_step(guess, z_f, h, w, p, law)
+        f, dy = sticking_step(guess, a, zeta, d, h, w, law)
         if f[2] > 0.0 and abs(dy) <= NEAR * guess and f[0] * f[0] + f[1] * f[1] <= (law[2] * f[2]) ** 2:
             return f
+    C = D + h * K
+    p = (zeta, K * d[0] + C * a[0], K * d[1] + C * a[1])
     axes = eigen2(w[0], w[1], w[3])
     tolerance = 1e-14 * (abs(z_f) + 1e-9)
     lo = math.sqrt(z_s)
@@ -373,7 +373,7 @@ def own_block(A, o):
 def shift(A, o, df, n, u):
     """Add to the velocities u of n rows what forces df, one for each of A's rows from o on, do to them."""
     for begin in range(0, n, LANES):
-        combine(u, begin, df, A, o * A.shape[1] + begin, A.shape[1], (1.0,), u, begin, 0)
+        combine(u, begin, (1.0,), u, begin, 0, df, A, o * A.shape[1] + begin, A.shape[1])
 
 
 @routine
