@@ -46,8 +46,8 @@ class Limbs:
     """Equal serial limbs of revolute joints on the base, the whole rest of the robot (`kernels.limbs`)."""
 
     count: int
-    levels: tuple[int, ...]
-    """One entry per joint of a limb."""
+    levels: tuple[tuple[int, ...], ...]
+    """One entry per joint of a limb, each with one per group of limbs."""
     robot: Array
     """The whole robot, the limbs' rows arranged for one SIMD lane per limb."""
 
@@ -453,7 +453,7 @@ def _limbs(packed: _Packed, floating_base: bool) -> Limbs | None:
     if shape is None:
         return None
     count, depth = shape
-    return Limbs(count, tuple(range(depth)), limbs.pack(packed.parameters, count, depth))
+    return Limbs(count, limbs.levels_of(count, depth), limbs.pack(packed.parameters, count, depth))
 
 
 def _revived(*values: Any) -> Model:

@@ -11,7 +11,7 @@ from numba.core.errors import TypingError
 
 from robot_dynamics.kernels import jit
 from robot_dynamics.kernels.jit import inline, routine, strict
-from robot_dynamics.kernels.lanes import LANES, combine_rows, lane, stack, to_lane, transpose
+from robot_dynamics.kernels.lanes import LANES, QUAD, combine_rows, lane, stack, to_lane, transpose
 from robot_dynamics.kernels.language import abreast, singly
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="asks for machine code")
@@ -515,4 +515,4 @@ def test_rows_of_lanes_are_combined(compiled):
     compiled(rows)(x, y, mine)
     rows(x, y, theirs)
     np.testing.assert_allclose(mine, theirs, atol=1e-15)
-    assert np.count_nonzero(mine) == 2 * LANES
+    assert np.count_nonzero(mine) == 2 * QUAD

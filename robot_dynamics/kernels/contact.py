@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import inline, kernel, routine, strict
-from .lanes import LANES, aligned, combine, whole
+from .lanes import QUAD, aligned, combine, whole
 from .rows import part3, part3_to
 from .scalar import ZERO3, smul, sub
 
@@ -372,14 +372,14 @@ def own_block(A, o):
 @inline
 def shift(A, o, df, n, u):
     """Add to the velocities u of n rows what forces df, one for each of A's rows from o on, do to them."""
-    for begin in range(0, n, LANES):
+    for begin in range(0, n, QUAD):
         combine(u, begin, (1.0,), u, begin, 0, df, A, o * A.shape[1] + begin, A.shape[1])
 
 
 @routine
 def end_velocity(A, b, f, k, n, u):
     """Set u = b + A f."""
-    for begin in range(0, n, LANES):
+    for begin in range(0, n, QUAD):
         combine(u, begin, (1.0,), b, begin, 0, (), b, 0, 0)
     for i in range(0, 3 * k, 3):
         shift(A, i, part3(f, i), n, u)

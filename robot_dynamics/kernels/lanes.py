@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
 from .jit import inline
-from .language import BUILT_IN, DOUBLE, INT, LANES, NARROW, Body, constant
+from .language import BUILT_IN, DOUBLE, INT, LANES, QUAD, Body, constant
 from .wide import Wide
 
 FUSED = ("nsz", "contract")
@@ -109,31 +109,30 @@ def _transposed(body, x, o, across, out, p, down):
         builder.store(line, place, align=8)
 
 
-ROW = ir.VectorType(DOUBLE, LANES)
+ROW = ir.VectorType(DOUBLE, QUAD)
 
 
 def _row(body, array, o):
-    """Pointer to LANES numbers of an array from place o on, in one register."""
-    body.builder.function.attributes.discard(NARROW)
+    """Pointer to QUAD numbers of an array from place o on, in one register."""
     return body.builder.bitcast(body.builder.gep(array.data, [constant(o)], inbounds=True), ROW.as_pointer())
 
 
 def _rows(body, array, first, apart, count):
-    """LANES numbers each of `count` rows."""
+    """QUAD numbers each of `count` rows."""
     places = (body.builder.add(constant(first), body.builder.mul(constant(apart), INT(k))) for k in range(count))
     return [body.builder.load(_row(body, array, o), align=8) for o in places]
 
 
 def _everywhere(body, x):
-    """A number in all lanes."""
+    """A number QUAD times."""
     alone = body.builder.insert_element(ir.Constant(ROW, ir.Undefined), body.converted(x, DOUBLE), ir.IntType(32)(0))
-    first = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    first = ir.Constant(ir.VectorType(ir.IntType(32), QUAD), [0] * QUAD)
     return body.builder.shuffle_vector(alone, ir.Constant(ROW, ir.Undefined), first)
 
 
 def _weighted(body, weights, vectors):
     """Sum of vectors times numbers."""
-    total = ir.Constant(ROW, [0.0] * LANES)
+    total = ir.Constant(ROW, [0.0] * QUAD)
     for weight, vector in zip(weights, vectors, strict=True):
         term = body.builder.fmul(_everywhere(body, weight), vector, flags=FUSED)
         total = body.builder.fadd(total, term, flags=FUSED)
@@ -164,12 +163,12 @@ def transpose(x, o, across, out, p, down):
 
 
 def combine(out, q, factors, x, o, apart, more, y, p, step):
-    """out[q:] = sum_k factors[k] x[o + k apart :] + sum_k more[k] y[p + k step :], LANES numbers of each."""
-    total = np.zeros(LANES)
+    """out[q:] = sum_k factors[k] x[o + k apart :] + sum_k more[k] y[p + k step :], QUAD numbers of each."""
+    total = np.zeros(QUAD)
     for weights, flat, first, stride in ((factors, x.flat, o, apart), (more, y.flat, p, step)):
         for k, weight in enumerate(weights):
-            total += weight * flat[first + k * stride :][:LANES]
-    out.flat[q : q + LANES] = total
+            total += weight * flat[first + k * stride :][:QUAD]
+    out.flat[q : q + QUAD] = total
 
 
 def combine_rows(out, q, down, g, factors, x, o, apart, y, p, step):
@@ -250,6 +249,46 @@ def lane9(x, o):
         lane(x, o + 7 * LANES),
         lane(x, o + 8 * LANES),
     )
+
+
+@inline
+def quad3(x, o):
+    """Three numbers of one of QUAD lanes."""
+    return (lane(x, o), lane(x, o + QUAD), lane(x, o + 2 * QUAD))
+
+
+@inline
+def quad6(x, o):
+    """Six numbers of one of QUAD lanes."""
+    return (*quad3(x, o), *quad3(x, o + 3 * QUAD))
+
+
+@inline
+def quad9(x, o):
+    """Nine numbers of one of QUAD lanes."""
+    return (*quad6(x, o), *quad3(x, o + 6 * QUAD))
+
+
+@inline
+def to_quad3(x, o, v):
+    """Write three numbers of one of QUAD lanes."""
+    to_lane(x, o, v[0])
+    to_lane(x, o + QUAD, v[1])
+    to_lane(x, o + 2 * QUAD, v[2])
+
+
+@inline
+def to_quad6(x, o, v):
+    """Write six numbers of one of QUAD lanes."""
+    to_quad3(x, o, (v[0], v[1], v[2]))
+    to_quad3(x, o + 3 * QUAD, (v[3], v[4], v[5]))
+
+
+@inline
+def to_quad9(x, o, v):
+    """Write nine numbers of one of QUAD lanes."""
+    to_quad6(x, o, (v[0], v[1], v[2], v[3], v[4], v[5]))
+    to_quad3(x, o + 6 * QUAD, (v[6], v[7], v[8]))
 
 
 @inline

@@ -30,6 +30,8 @@ NAMES = {BIT: "a condition", BYTE: "a condition", INT: "an integer", DOUBLE: "a 
 NUMBERS = (ir.Value, bool, int, float)
 LANES = 8
 """Most SIMD lanes, one cache line: a loop of as many turns is left to vector instructions."""
+QUAD = 4
+"""Numbers in a 256-bit register: limbs that go abreast, and what `lanes.combine` takes at once."""
 NARROW = '"min-legal-vector-width"="256"'
 """Attribute of a function that leaves 512-bit registers alone: while a few of them are shuffled, one of the two ports
 that do all other arithmetic is closed. What is made of whole lanes drops it."""

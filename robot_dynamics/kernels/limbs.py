@@ -3,7 +3,7 @@
 ABA, `books` and the paths of contacts go joint by joint through memory: a step of the plant has more code than the
 processor keeps at hand, and what it runs once it must fetch. RNEA, CRBA and short ways walk a limb by recursion on
 `levels`, a tuple with one entry per joint that is still ahead, so that a kernel is compiled once per depth and a whole
-limb stays in registers.
+limb stays in registers. An entry has a number for each group of limbs that go abreast.
 
 `robot` is the robot as made by `pack`: the rows of world and base, then those of the limbs in lanes. Joints are counted
 from the tip: the one at hand is `len(levels) - 1`. `iq`, `iv`: its place in q and in qd. `limb`: its lane.
@@ -17,18 +17,31 @@ from . import rows
 from .jit import brief, inline, routine
 from .lanes import (
     LANES,
+    QUAD,
     aligned,
     combine,
     combine_rows,
     lane,
-    lane3,
-    lane6,
-    lane9,
     stack,
     to_lane,
-    to_lane3,
-    to_lane6,
-    to_lane9,
+)
+from .lanes import (
+    quad3 as lane3,
+)
+from .lanes import (
+    quad6 as lane6,
+)
+from .lanes import (
+    quad9 as lane9,
+)
+from .lanes import (
+    to_quad3 as to_lane3,
+)
+from .lanes import (
+    to_quad6 as to_lane6,
+)
+from .lanes import (
+    to_quad9 as to_lane9,
 )
 from .language import abreast
 from .link import (
@@ -102,6 +115,10 @@ from .scalar import (
     tmul,
 )
 
+GROUP, GROUPS = QUAD, 2
+"""Limbs that go abreast, one in each lane of a 256-bit register; most groups of them. Every group has figures and
+memory of its own: with wider lanes, half of which four limbs leave empty, a step of the plant does not fit beside
+itself in the processor's nearest memory."""
 DEEPEST = 8
 """Most joints of a limb: the recursion's compile time grows with them."""
 
@@ -114,25 +131,28 @@ a page. The base stands behind the joint nearest to it."""
 FELT_M, FELT_H, FELT_N, FELT_F, FELT_T, FELT = 0, 6, 15, 21, 24, 27
 """Columns of what a joint's carrier feels of it, inertia and force, and their number."""
 
-COUNT, BASE_DOFS = 2 * PARAMETERS, 2 * PARAMETERS + 1
+COUNT, BASE_DOFS, OWN = 2 * PARAMETERS, 2 * PARAMETERS + 1, 2 * PARAMETERS + 2
 HEAD = 80
-"""Behind the rows of world and base: how many limbs, 6 or 0 for the base; length of both, whole cache lines."""
+"""Behind the rows of world and base: how many limbs, 6 or 0 for the base, how many limbs of the group; length of all,
+whole cache lines."""
 
-FEELING = ((DEEPEST + 1) * JOINT + ATTITUDE) * LANES
-BASE = FEELING + FELT * LANES
-MEMORY = BASE + 21
-"""Memory: the joints, from FEELING what their carriers feel, from BASE the inverse inertia of a free base; its size.
+FEELING = ((DEEPEST + 1) * JOINT + ATTITUDE) * GROUP
+BASE = FEELING + FELT * GROUP
+GROUP_MEMORY = (BASE + 21 + LANES) // LANES * LANES
+MEMORY = GROUPS * GROUP_MEMORY
+"""Memory of a group: the joints, from FEELING what their carriers feel, from BASE the inverse inertia of a free base,
+which only the first group has; its size, and that of all.
 
 FEELING begins where ATTITUDE does in a page: a processor takes a number for another one that it has just written at the
 same place of another page, and waits; pass 2 of ABA reads no attitudes.
 """
 EMPTY = -1.0
 """Joint of a lane without a contact."""
-PATH_SIZE = DEEPEST * 3 * LANES
-CARRIED_SIZE = 18 * LANES
-WRENCH_SIZE = DEEPEST * 6 * LANES
-JOINT_SIZE = DEEPEST * LANES
-ENTRY_SIZE = DEEPEST * DEEPEST * LANES
+PATH_SIZE = DEEPEST * 3 * GROUP
+CARRIED_SIZE = 18 * GROUP
+WRENCH_SIZE = DEEPEST * 6 * GROUP
+JOINT_SIZE = DEEPEST * GROUP
+ENTRY_SIZE = DEEPEST * DEEPEST * GROUP
 
 
 def shape(topology: np.ndarray, parameters: np.ndarray, floating_base: bool) -> tuple[int, int] | None:
@@ -142,7 +162,7 @@ def shape(topology: np.ndarray, parameters: np.ndarray, floating_base: bool) -> 
     base = first - 1
     limbs = int((parent == base).sum())
     depth = len(parent) // limbs if limbs else 0
-    if not (1 < limbs <= LANES and depth <= DEEPEST and limbs * depth == len(parent)):
+    if not (1 < limbs <= GROUP * GROUPS and depth <= DEEPEST and limbs * depth == len(parent)):
         return None
     chains = np.arange(first - 1, first - 1 + len(parent))
     chains[::depth] = base
@@ -151,31 +171,52 @@ def shape(topology: np.ndarray, parameters: np.ndarray, floating_base: bool) -> 
     return (limbs, depth) if (parent == chains).all() and (plain & unspun).all() else None
 
 
+def levels_of(limbs: int, depth: int) -> tuple[tuple[int, ...], ...]:
+    """Entries of a tuple for the recursion."""
+    return tuple((t,) * -(-limbs // GROUP) for t in range(depth))
+
+
 def pack(parameters: np.ndarray, limbs: int, depth: int) -> np.ndarray:
     """Arrange the rows of world and base, then the limbs', the last of `parameters`, by joint from the tip and lane."""
     first = len(parameters) - limbs * depth
-    out = aligned((HEAD + depth * PARAMETERS * LANES,))
-    out[: first * PARAMETERS] = parameters[:first].ravel()
-    out[COUNT], out[BASE_DOFS] = limbs, 6 * (first - 1)
-    lanes = out[HEAD:].reshape(depth, PARAMETERS, LANES)
+    groups = -(-limbs // GROUP)
+    out = aligned((groups, HEAD + depth * PARAMETERS * GROUP))
+    out[:, : first * PARAMETERS] = parameters[:first].ravel()
+    out[:, COUNT], out[:, BASE_DOFS] = limbs, 6 * (first - 1)
+    out[:, OWN] = [min(GROUP, limbs - g * GROUP) for g in range(groups)]
+    lanes = out[:, HEAD:].reshape(groups, depth, PARAMETERS, GROUP)
     for limb, own in enumerate(parameters[first:].reshape(limbs, depth, PARAMETERS)):
-        lanes[:, :, limb] = own[::-1]
-    return out
+        lanes[limb // GROUP, :, :, limb % GROUP] = own[::-1]
+    return out.ravel()
 
 
 # ---- what the recursions share -------------------------------------------------------------------------------------
 
 
 @inline
+def group(levels, robot, g):
+    """Packed figures of a group, which takes the place of `robot`; how many limbs it has; first of its joints."""
+    depth = len(levels)
+    own = robot[g * (HEAD + depth * PARAMETERS * GROUP) :]
+    return own, int(own[OWN]), g * GROUP * depth
+
+
+@inline
+def group_memory(memory, g):
+    """Memory of a group."""
+    return memory[g * GROUP_MEMORY :]
+
+
+@inline
 def parameter(t, column, limb):
-    """Place of a column of joint t in `robot`."""
-    return HEAD + (t * PARAMETERS + column) * LANES + limb
+    """Place of a column of joint t in the figures of a group."""
+    return HEAD + (t * PARAMETERS + column) * GROUP + limb
 
 
 @inline
 def in_memory(t, limb):
     """Place of joint t in memory."""
-    return t * JOINT * LANES + limb
+    return t * JOINT * GROUP + limb
 
 
 @inline
@@ -200,11 +241,11 @@ def kept_joint(robot, t, limb, memory):
     """E, p, U, 1/D of joint t."""
     o = in_memory(t, limb)
     return (
-        lane9(memory, o + E * LANES),
+        lane9(memory, o + E * GROUP),
         lane3(robot, parameter(t, P0, limb)),
-        lane3(memory, o + UL * LANES),
-        lane3(memory, o + UA * LANES),
-        lane(memory, o + DI * LANES),
+        lane3(memory, o + UL * GROUP),
+        lane3(memory, o + UA * GROUP),
+        lane(memory, o + DI * GROUP),
     )
 
 
@@ -226,45 +267,45 @@ def fits(levels, robot, q, qd, u, f_ext):
 
 
 @inline
-def spread_wrenches(levels, robot, limbs, f_ext, out):
-    """Wrenches of the environment on the limbs' bodies, force before moment, row axes, for `less_wrench`.
+def spread_wrenches(levels, own, limbs, i, f_ext, out):
+    """Wrenches of the environment on the bodies of a group, the first with f_ext[i], row axes, for `less_wrench`.
 
     Returns how far a lane's numbers stand apart in `out`: 0 without wrenches, one zero serves all.
     """
     depth = len(levels)
     if not nonzero(f_ext):
-        for limb in range(LANES):
+        for limb in abreast(GROUP):
             to_lane(out, limb, 0.0)
         return 0
     for j in range(depth):
         t = depth - 1 - j
-        o = t * 6 * LANES
+        o = t * 6 * GROUP
         for limb in range(limbs):
-            f, n = wrench_on(levels, robot, limb, j, f_ext)
+            f, n = wrench_on(levels, own, limb, j, i, f_ext)
             to_lane3(out, o + limb, f)
-            to_lane3(out, o + 3 * LANES + limb, n)
-    return LANES
+            to_lane3(out, o + 3 * GROUP + limb, n)
+    return GROUP
 
 
 @inline
-def wrench_on(levels, robot, limb, j, f_ext):
+def wrench_on(levels, own, limb, j, i, f_ext):
     """Force and moment of the environment on the body of a limb's joint j, counted from the base, row axes."""
     depth = len(levels)
-    turn = lane9(robot, parameter(depth - 1 - j, TURN, limb))
-    i = (12 if robot[BASE_DOFS] > 0.0 else 6) + 6 * (limb * depth + j)
+    turn = lane9(own, parameter(depth - 1 - j, TURN, limb))
+    i += 6 * (limb * depth + j)
     n = (lane(f_ext, i), lane(f_ext, i + 1), lane(f_ext, i + 2))
     f = (lane(f_ext, i + 3), lane(f_ext, i + 4), lane(f_ext, i + 5))
     return tmul(turn, f), tmul(turn, n)
 
 
 @inline
-def subtract_wrenches(levels, robot, limbs, t, f_ext, memory):
-    """Subtract the environment's wrenches on the bodies of joint t from what they feel."""
+def subtract_wrenches(levels, own, limbs, t, i, f_ext, memory):
+    """Subtract the environment's wrenches on the bodies of joint t from what they feel; i: as in `spread_wrenches`."""
     for limb in range(limbs):
-        f, n = wrench_on(levels, robot, limb, len(levels) - 1 - t, f_ext)
+        f, n = wrench_on(levels, own, limb, len(levels) - 1 - t, i, f_ext)
         o = FEELING + limb
-        to_lane3(memory, o + FELT_F * LANES, sub(lane3(memory, o + FELT_F * LANES), f))
-        to_lane3(memory, o + FELT_T * LANES, sub(lane3(memory, o + FELT_T * LANES), n))
+        to_lane3(memory, o + FELT_F * GROUP, sub(lane3(memory, o + FELT_F * GROUP), f))
+        to_lane3(memory, o + FELT_T * GROUP, sub(lane3(memory, o + FELT_T * GROUP), n))
 
 
 @inline
@@ -308,7 +349,7 @@ def collect(levels, limbs, results, first, out):
     depth = len(levels)
     for limb in range(limbs):
         for j in range(depth):
-            to_lane(out, first + limb * depth + j, lane(results, (depth - 1 - j) * LANES + limb))
+            to_lane(out, first + limb * depth + j, lane(results, (depth - 1 - j) * GROUP + limb))
 
 
 # ---- inverse dynamics ----------------------------------------------------------------------------------------------
@@ -331,17 +372,15 @@ def rnea_limb(levels, robot, limb, iq, iv, q, qd, qdd, wrench, w, al, A, a, tau)
     ft, nt = rnea_limb(levels[1:], robot, limb, iq + 1, iv + 1, q, qd, qdd, wrench, wi, ali, Ai, ai, tau)
     f = add(f, ft)
     n = add(n, nt)
-    to_lane(tau, t * LANES + limb, n[2] + lane(robot, parameter(t, ARMATURE, limb)) * acceleration)
+    to_lane(tau, t * GROUP + limb, n[2] + lane(robot, parameter(t, ARMATURE, limb)) * acceleration)
     return force_to_parent(E_, p, f, n)
 
 
 @routine
 def rnea(levels, robot, q, qd, qdd, f_ext, tau):
     """RNEA: tau of q, qd, qdd."""
-    limbs, iq, iv = dimensions(levels, robot)
-    spread = stack(WRENCH_SIZE)
-    wrench = spread, spread_wrenches(levels, robot, limbs, f_ext, spread)
-    x = stack(JOINT_SIZE)
+    _, iq, iv = dimensions(levels, robot)
+    spread, x = stack(WRENCH_SIZE), stack(JOINT_SIZE)
     w, a = base_motion(robot, q, qd)
     al = ZERO3
     if iv > 0:
@@ -350,12 +389,15 @@ def rnea(levels, robot, q, qd, qdd, f_ext, tau):
     A = acceleration_matrix(w, al)
     m, h, inertia = base_body(robot)
     f, n = body_force(m, h, inertia, w, al, A, a)
-    for limb in range(limbs):
-        k = limb * len(levels)
-        fl, nl = rnea_limb(levels, robot, limb, iq + k, iv + k, q, qd, qdd, wrench, w, al, A, a, x)
-        f = add(f, fl)
-        n = add(n, nl)
-    collect(levels, limbs, x, iv, tau)
+    for g, _ in enumerate(levels[0]):
+        own, count, first = group(levels, robot, g)
+        wrench = spread, spread_wrenches(levels, own, count, 6 + iv + 6 * first, f_ext, spread)
+        for limb in range(count):
+            k = first + limb * len(levels)
+            fl, nl = rnea_limb(levels, own, limb, iq + k, iv + k, q, qd, qdd, wrench, w, al, A, a, x)
+            f = add(f, fl)
+            n = add(n, nl)
+        collect(levels, count, x, iv + first, tau)
     if iv > 0:
         f, n = base_less_wrench(robot, f, n, f_ext)
         part3_to(tau, 0, n)
@@ -380,9 +422,9 @@ def articulate(robot, t, limb, M, H, N, extra, memory):
     ul, ua, d = revolute_column(M, H, N)
     di = 1.0 / (d + lane(robot, parameter(t, ARMATURE, limb)) + extra)
     o = in_memory(t, limb)
-    to_lane3(memory, o + UL * LANES, ul)
-    to_lane3(memory, o + UA * LANES, ua)
-    to_lane(memory, o + DI * LANES, di)
+    to_lane3(memory, o + UL * GROUP, ul)
+    to_lane3(memory, o + UA * GROUP, ua)
+    to_lane(memory, o + DI * GROUP, di)
     return project(M, H, N, ul, ua, di), ul, ua, di
 
 
@@ -402,66 +444,75 @@ def base_inverse(memory):
 
 @inline
 def to_base(levels, column, x, memory):
-    """Write three numbers of the base, which all lanes share."""
-    for limb in range(LANES):
-        to_lane3(memory, in_memory(len(levels), limb) + column * LANES, x)
+    """Write three numbers of the base, which all limbs share, for a group."""
+    for limb in abreast(GROUP):
+        to_lane3(memory, in_memory(len(levels), limb) + column * GROUP, x)
+
+
+@inline
+def turn_joint(robot, t, limb, x, rate, memory):
+    """Write E, rate and angular velocity of joint t at x."""
+    o = in_memory(t, limb)
+    E_, _ = placement(robot, t, limb, x)
+    w = tmul(E_, lane3(memory, in_memory(t + 1, limb) + SPIN * GROUP))
+    to_lane9(memory, o + E * GROUP, E_)
+    to_lane(memory, o + RATE * GROUP, rate)
+    to_lane3(memory, o + SPIN * GROUP, (w[0], w[1], w[2] + rate))
 
 
 @routine
 def place(levels, robot, q, qd, memory):
     """Write E, rate and angular velocity of all joints."""
-    limbs, iq, iv = dimensions(levels, robot)
-    to_base(levels, SPIN, part3(qd, 0) if iv > 0 else ZERO3, memory)
-    for j in range(len(levels)):
-        for limb in abreast(limbs):
-            t = len(levels) - 1 - j
-            o, k = in_memory(t, limb), limb * len(levels) + j
-            E_, _ = placement(robot, t, limb, lane(q, iq + k))
-            rate = lane(qd, iv + k)
-            w = tmul(E_, lane3(memory, in_memory(t + 1, limb) + SPIN * LANES))
-            to_lane9(memory, o + E * LANES, E_)
-            to_lane(memory, o + RATE * LANES, rate)
-            to_lane3(memory, o + SPIN * LANES, (w[0], w[1], w[2] + rate))
+    _, iq, iv = dimensions(levels, robot)
+    spin = part3(qd, 0) if iv > 0 else ZERO3
+    for g, _ in enumerate(levels[0]):
+        own, count, first = group(levels, robot, g)
+        mine = group_memory(memory, g)
+        to_base(levels, SPIN, spin, mine)
+        for j in range(len(levels)):
+            for limb in abreast(count):
+                k = first + limb * len(levels) + j
+                turn_joint(own, len(levels) - 1 - j, limb, lane(q, iq + k), lane(qd, iv + k), mine)
 
 
 @inline
 def feeling(memory, limb):
     """I^a and p^a that a joint's carrier feels of it."""
     o = FEELING + limb
-    blocks = lane6(memory, o + FELT_M * LANES), lane9(memory, o + FELT_H * LANES), lane6(memory, o + FELT_N * LANES)
-    return blocks, lane3(memory, o + FELT_F * LANES), lane3(memory, o + FELT_T * LANES)
+    blocks = lane6(memory, o + FELT_M * GROUP), lane9(memory, o + FELT_H * GROUP), lane6(memory, o + FELT_N * GROUP)
+    return blocks, lane3(memory, o + FELT_F * GROUP), lane3(memory, o + FELT_T * GROUP)
 
 
 @inline
 def feel(memory, limb, blocks, f, n):
     """Write what `feeling` reads."""
     o = FEELING + limb
-    to_lane6(memory, o + FELT_M * LANES, blocks[0])
-    to_lane9(memory, o + FELT_H * LANES, blocks[1])
-    to_lane6(memory, o + FELT_N * LANES, blocks[2])
-    to_lane3(memory, o + FELT_F * LANES, f)
-    to_lane3(memory, o + FELT_T * LANES, n)
+    to_lane6(memory, o + FELT_M * GROUP, blocks[0])
+    to_lane9(memory, o + FELT_H * GROUP, blocks[1])
+    to_lane6(memory, o + FELT_N * GROUP, blocks[2])
+    to_lane3(memory, o + FELT_F * GROUP, f)
+    to_lane3(memory, o + FELT_T * GROUP, n)
 
 
 @inline
 def inward(robot, t, limb, memory):
     """Passes 1 and 2 of ABA at joint t, which is placed: what its carrier feels from what its body feels (A3-A8)."""
     o = in_memory(t, limb)
-    E_, p = lane9(memory, o + E * LANES), lane3(robot, parameter(t, P0, limb))
-    w, wi = lane3(memory, in_memory(t + 1, limb) + SPIN * LANES), lane3(memory, o + SPIN * LANES)
-    cl, ca = revolute_product(E_, wi, cross(w, cross(w, p)), lane(memory, o + RATE * LANES))
-    to_lane3(memory, o + CL * LANES, cl)
-    to_lane3(memory, o + CA * LANES, ca)
+    E_, p = lane9(memory, o + E * GROUP), lane3(robot, parameter(t, P0, limb))
+    w, wi = lane3(memory, in_memory(t + 1, limb) + SPIN * GROUP), lane3(memory, o + SPIN * GROUP)
+    cl, ca = revolute_product(E_, wi, cross(w, cross(w, p)), lane(memory, o + RATE * GROUP))
+    to_lane3(memory, o + CL * GROUP, cl)
+    to_lane3(memory, o + CA * GROUP, ca)
     m, h, inertia = rigid_body(robot, t, limb)
     f, n = body_bias(h, inertia, wi)
     tip, ft, nt = feeling(memory, limb)
     M, H, N = add_blocks(body_blocks(m, h, inertia), tip)
     f = add(f, ft)
     n = add(n, nt)
-    effort, extra = lane(memory, o + EFFORT * LANES), lane(memory, o + EXTRA * LANES)
+    effort, extra = lane(memory, o + EFFORT * GROUP), lane(memory, o + EXTRA * GROUP)
     (M, H, N), ul, ua, di = articulate(robot, t, limb, M, H, N, extra, memory)
     u = effort - n[2]
-    to_lane(memory, o + U * LANES, u)
+    to_lane(memory, o + U * GROUP, u)
     f, n = project_force(M, H, N, ul, ua, di, u, f, n, cl, ca)
     f, n = force_to_parent(E_, p, f, n)
     feel(memory, limb, blocks_to_parent(E_, p, M, H, N), f, n)
@@ -472,12 +523,12 @@ def accelerate_joint(robot, t, limb, memory):
     """Pass 3 of ABA at joint t: its acceleration (A9, A10)."""
     o, c = in_memory(t, limb), in_memory(t + 1, limb)
     E_, p, ul, ua, di = kept_joint(robot, t, limb, memory)
-    a, al = lane3(memory, c + LINEAR * LANES), lane3(memory, c + ANGULAR * LANES)
-    a, al = accelerate(E_, p, a, al, lane3(memory, o + CL * LANES), lane3(memory, o + CA * LANES))
-    x = joint_acceleration(ul, ua, di, lane(memory, o + U * LANES), a, al)
-    to_lane(memory, o + U * LANES, x)
-    to_lane3(memory, o + LINEAR * LANES, a)
-    to_lane3(memory, o + ANGULAR * LANES, (al[0], al[1], al[2] + x))
+    a, al = lane3(memory, c + LINEAR * GROUP), lane3(memory, c + ANGULAR * GROUP)
+    a, al = accelerate(E_, p, a, al, lane3(memory, o + CL * GROUP), lane3(memory, o + CA * GROUP))
+    x = joint_acceleration(ul, ua, di, lane(memory, o + U * GROUP), a, al)
+    to_lane(memory, o + U * GROUP, x)
+    to_lane3(memory, o + LINEAR * GROUP, a)
+    to_lane3(memory, o + ANGULAR * GROUP, (al[0], al[1], al[2] + x))
 
 
 @routine
@@ -488,35 +539,41 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
     """
     limbs, _, iv = dimensions(levels, robot)
     depth = len(levels)
-    for limb in abreast(limbs):
-        feel(memory, limb, (ZERO6, ZERO9, ZERO6), ZERO3, ZERO3)
-    for limb in range(limbs):
-        for j in range(depth):
-            o = in_memory(depth - 1 - j, limb)
-            k = iv + limb * depth + j
-            to_lane(memory, o + EFFORT * LANES, lane(tau, k))
-            to_lane(memory, o + EXTRA * LANES, 0.0 if added is None else lane(added, k))
     attacked = nonzero(f_ext)
-    for t in range(depth):
-        if attacked:
-            subtract_wrenches(levels, robot, limbs, t, f_ext, memory)
-        for limb in abreast(limbs):
-            inward(robot, t, limb, memory)
+    for g, _ in enumerate(levels[0]):
+        own, count, first = group(levels, robot, g)
+        mine = group_memory(memory, g)
+        for limb in abreast(count):
+            feel(mine, limb, (ZERO6, ZERO9, ZERO6), ZERO3, ZERO3)
+        for limb in range(count):
+            for j in range(depth):
+                o = in_memory(depth - 1 - j, limb)
+                k = iv + first + limb * depth + j
+                to_lane(mine, o + EFFORT * GROUP, lane(tau, k))
+                to_lane(mine, o + EXTRA * GROUP, 0.0 if added is None else lane(added, k))
+        for t in range(depth):
+            if attacked:
+                subtract_wrenches(levels, own, count, t, 6 + iv + 6 * first, f_ext, mine)
+            for limb in abreast(count):
+                inward(own, t, limb, mine)
     spin, a = base_motion(robot, q, qd)
-    a, al = base_acceleration(robot, limbs, spin, a, tau, f_ext, memory, qdd)
-    to_base(levels, LINEAR, a, memory)
-    to_base(levels, ANGULAR, al, memory)
-    for j in range(depth):
-        for limb in abreast(limbs):
-            accelerate_joint(robot, depth - 1 - j, limb, memory)
-    for limb in range(limbs):
+    a, al = base_acceleration(levels, robot, limbs, spin, a, tau, f_ext, memory, qdd)
+    for g, _ in enumerate(levels[0]):
+        own, count, first = group(levels, robot, g)
+        mine = group_memory(memory, g)
+        to_base(levels, LINEAR, a, mine)
+        to_base(levels, ANGULAR, al, mine)
         for j in range(depth):
-            x = lane(memory, in_memory(depth - 1 - j, limb) + U * LANES)
-            to_lane(qdd, iv + limb * depth + j, x)
+            for limb in abreast(count):
+                accelerate_joint(own, depth - 1 - j, limb, mine)
+        for limb in range(count):
+            for j in range(depth):
+                x = lane(mine, in_memory(depth - 1 - j, limb) + U * GROUP)
+                to_lane(qdd, iv + first + limb * depth + j, x)
 
 
 @inline
-def base_acceleration(robot, limbs, spin, a, tau, f_ext, memory, qdd):
+def base_acceleration(levels, robot, limbs, spin, a, tau, f_ext, memory, qdd):
     """Acceleration of the base's origin and angular one, from what it feels of its limbs; a free base's into qdd.
 
     spin, a: those of `base_motion`.
@@ -527,11 +584,13 @@ def base_acceleration(robot, limbs, spin, a, tau, f_ext, memory, qdd):
     f, n = body_bias(h, inertia, spin)
     f, n = base_less_wrench(robot, f, n, f_ext)
     M, H, N = body_blocks(m, h, inertia)
-    for limb in range(limbs):
-        own, fl, nl = feeling(memory, limb)
-        M, H, N = add_blocks((M, H, N), own)
-        f = add(f, fl)
-        n = add(n, nl)
+    for g, _ in enumerate(levels[0]):
+        _, count, _ = group(levels, robot, g)
+        for limb in range(count):
+            own, fl, nl = feeling(group_memory(memory, g), limb)
+            M, H, N = add_blocks((M, H, N), own)
+            f = add(f, fl)
+            n = add(n, nl)
     M, H, N = inverse_blocks(M, H, N)
     remember_base(memory, M, H, N)
     a_free, al = apply_blocks(M, H, N, sub(part3(tau, 3), f), sub(part3(tau, 0), n))
@@ -560,7 +619,7 @@ def carry(columns, E_, p, t, deeper, limb, entries):
     if len(columns) == 0:
         return ()
     f, n = columns[0]
-    to_lane(entries, (t * DEEPEST + deeper) * LANES + limb, n[2])
+    to_lane(entries, (t * DEEPEST + deeper) * GROUP + limb, n[2])
     own = force_to_parent(E_, p, f, n)
     return (own, *carry(columns[1:], E_, p, t, deeper - 1, limb, entries))
 
@@ -579,7 +638,7 @@ def crba_limb(levels, robot, limb, iq, q, entries):
     J = add6(inertia, tip[2])
     own = ((-h[1], h[0], 0.0), (J[2], J[4], J[5]))
     columns = carry((own, *columns), E_, p, t, t, limb, entries)
-    o = (t * DEEPEST + t) * LANES + limb
+    o = (t * DEEPEST + t) * GROUP + limb
     to_lane(entries, o, lane(entries, o) + lane(robot, parameter(t, ARMATURE, limb)))
     h, J = composite_to_parent(E_, p, m, h, J)
     return (m, h, J), columns
@@ -591,8 +650,8 @@ def keep(columns, t, limb, out):
     if len(columns) == 0:
         return
     f, n = columns[0]
-    to_lane3(out, t * 6 * LANES + limb, n)
-    to_lane3(out, (t * 6 + 3) * LANES + limb, f)
+    to_lane3(out, t * 6 * GROUP + limb, n)
+    to_lane3(out, (t * 6 + 3) * GROUP + limb, f)
     keep(columns[1:], t - 1, limb, out)
 
 
@@ -602,11 +661,11 @@ def fill_limb(levels, limb, first, base, entries, columns, H):
     depth = len(levels)
     for i in range(depth):
         for j in range(i, depth):
-            x = lane(entries, ((depth - 1 - i) * DEEPEST + depth - 1 - j) * LANES + limb)
+            x = lane(entries, ((depth - 1 - i) * DEEPEST + depth - 1 - j) * GROUP + limb)
             H[first + i, first + j] = x
             H[first + j, first + i] = x
         for k in range(base):
-            x = lane(columns, ((depth - 1 - i) * 6 + k) * LANES + limb)
+            x = lane(columns, ((depth - 1 - i) * 6 + k) * GROUP + limb)
             H[k, first + i] = x
             H[first + i, k] = x
 
@@ -614,23 +673,26 @@ def fill_limb(levels, limb, first, base, entries, columns, H):
 @routine
 def crba(levels, robot, q, H_out):
     """H(q) by CRBA."""
-    limbs, iq, iv = dimensions(levels, robot)
+    _, iq, iv = dimensions(levels, robot)
     entries = stack(ENTRY_SIZE)
     columns = stack(WRENCH_SIZE)
+    depth = len(levels)
     m, h, J = base_body(robot)
-    for limb in range(limbs):
-        (mt, ht, Jt), forces = crba_limb(levels, robot, limb, iq + limb * len(levels), q, entries)
-        keep(forces, len(levels) - 1, limb, columns)
-        m += mt
-        h = add(h, ht)
-        J = add6(J, Jt)
     H_out[:, :] = 0.0
+    for g, _ in enumerate(levels[0]):
+        own, count, first = group(levels, robot, g)
+        for limb in range(count):
+            (mt, ht, Jt), forces = crba_limb(levels, own, limb, iq + first + limb * depth, q, entries)
+            keep(forces, depth - 1, limb, columns)
+            m += mt
+            h = add(h, ht)
+            J = add6(J, Jt)
+        for limb in range(count):
+            fill_limb(levels, limb, iv + first + limb * depth, iv, entries, columns, H_out)
     if iv > 0:
         for k, x in enumerate(body_matrix(m, h, J)):
             for c in range(6):
                 H_out[k, c] = x[c]
-    for limb in range(limbs):
-        fill_limb(levels, limb, iv + limb * len(levels), iv, entries, columns, H_out)
 
 
 @brief
@@ -656,7 +718,7 @@ def articulate_limb(levels, robot, limb, iq, q, memory):
     m, h, inertia = rigid_body(robot, t, limb)
     tip = articulate_limb(levels[1:], robot, limb, iq + 1, q, memory)
     M, H, N = add_blocks(body_blocks(m, h, inertia), tip)
-    to_lane9(memory, in_memory(t, limb) + E * LANES, E_)
+    to_lane9(memory, in_memory(t, limb) + E * GROUP, E_)
     blocks, _, _, _ = articulate(robot, t, limb, M, H, N, 0.0, memory)
     return blocks_to_parent(E_, p, blocks[0], blocks[1], blocks[2])
 
@@ -664,12 +726,14 @@ def articulate_limb(levels, robot, limb, iq, q, memory):
 @routine
 def articulated_inertia(levels, robot, q, memory):
     """What paths need in memory."""
-    limbs, iq, iv = dimensions(levels, robot)
+    _, iq, iv = dimensions(levels, robot)
     m, h, inertia = base_body(robot)
     blocks = body_blocks(m, h, inertia)
-    for limb in abreast(limbs):
-        own = articulate_limb(levels, robot, limb, iq + limb * len(levels), q, memory)
-        blocks = add_blocks(blocks, own)
+    for g, _ in enumerate(levels[0]):
+        own, count, first = group(levels, robot, g)
+        for limb in abreast(count):
+            k = iq + first + limb * len(levels)
+            blocks = add_blocks(blocks, articulate_limb(levels, own, limb, k, q, group_memory(memory, g)))
     if iv > 0:
         M, H, N = inverse_blocks(blocks[0], blocks[1], blocks[2])
         remember_base(memory, M, H, N)
@@ -698,8 +762,8 @@ def forces_in(carried, o, count):
     """`count` forces that are on their way inwards, force before moment, from place o on."""
     if count == 0:
         return ()
-    own = lane3(carried, o), lane3(carried, o + 3 * LANES)
-    return (own, *forces_in(carried, o + 6 * LANES, count - 1))
+    own = lane3(carried, o), lane3(carried, o + 3 * GROUP)
+    return (own, *forces_in(carried, o + 6 * GROUP, count - 1))
 
 
 @inline
@@ -709,8 +773,8 @@ def carry_on(forces, carried, o):
         return
     f, n = forces[0]
     to_lane3(carried, o, f)
-    to_lane3(carried, o + 3 * LANES, n)
-    carry_on(forces[1:], carried, o + 6 * LANES)
+    to_lane3(carried, o + 3 * GROUP, n)
+    carry_on(forces[1:], carried, o + 6 * GROUP)
 
 
 @inline
@@ -722,7 +786,7 @@ def cross_joint(forces, joint, o, paths):
     placed, p, ul, ua, di = joint
     to_lane(paths, o, n[2])
     onward = propagate(placed, p, ul, ua, di, n[2], f, n)
-    return (onward, *cross_joint(forces[1:], joint, o + LANES, paths))
+    return (onward, *cross_joint(forces[1:], joint, o + GROUP, paths))
 
 
 @inline
@@ -731,7 +795,7 @@ def seat_forces(t, limb, joint, contact, seat, memory, carried):
     here = 1.0 if lane(joint, limb) == t else 0.0
     o = 12 * int(lane(contact, limb))
     r = (lane(seat, o), lane(seat, o + 1), lane(seat, o + 2))
-    R = lane9(memory, in_memory(t, limb) + ATTITUDE * LANES)
+    R = lane9(memory, in_memory(t, limb) + ATTITUDE * GROUP)
     x, y, z = forces_in(carried, limb, 3)
     x = add_force(x, here, R, r, (lane(seat, o + 3), lane(seat, o + 6), lane(seat, o + 9)))
     y = add_force(y, here, R, r, (lane(seat, o + 4), lane(seat, o + 7), lane(seat, o + 10)))
@@ -740,14 +804,14 @@ def seat_forces(t, limb, joint, contact, seat, memory, carried):
 
 
 @inline
-def take_seats(levels, rows_count, limbs, carrier, count, turn, joint, contact, taken):
-    """Seat contact number `turn`, from 0, of every limb in the limb's lane; returns how many there are.
+def take_seats(levels, rows_count, limbs, g, carrier, count, turn, joint, contact, taken):
+    """Seat contact number `turn`, from 0, of every limb of a group in the limb's lane; returns how many there are.
 
     joint: the one on whose body it sits, or EMPTY; contact: its number; taken: 1 for joints on whose body any one sits.
     All lanes are written at once: what is written number by number cannot be read as a vector for a while.
     """
-    waiting = stack(LANES)
-    for limb in range(LANES):
+    waiting = stack(GROUP)
+    for limb in abreast(GROUP):
         to_lane(waiting, limb, float(turn))
         to_lane(joint, limb, EMPTY)
         to_lane(contact, limb, 0.0)
@@ -756,22 +820,41 @@ def take_seats(levels, rows_count, limbs, carrier, count, turn, joint, contact, 
     for a in range(count):
         own, t = rank(levels, rows_count, carrier[a], limbs)
         to_lane(taken, t, 1.0)
-        for limb in range(LANES):
-            here = 1.0 if limb == own else 0.0
+        for limb in abreast(GROUP):
+            here = 1.0 if g * GROUP + limb == own else 0.0
             left = lane(waiting, limb) - here
             seat = here * (1.0 if left == -1.0 else 0.0)
             to_lane(waiting, limb, left)
             to_lane(joint, limb, lane(joint, limb) + seat * (t - EMPTY))
             to_lane(contact, limb, lane(contact, limb) + seat * a)
     seated = 0
-    for limb in range(LANES):
+    for limb in abreast(GROUP):
         seated += lane(joint, limb) > EMPTY
     return seated
 
 
 @inline
-def leave_seats(levels, limbs, iv, joint, contact, paths, carried, memory, z, y):
-    """Copy the paths of the seated contacts to their columns of z, and of y = D^-1 z what is the limbs'."""
+def walk_in(levels, robot, limbs, joint, contact, taken, seat, memory, paths, carried):
+    """Carry unit forces along the axes of the seated contacts to the base, and write what they do to joints (P5)."""
+    depth = len(levels)
+    for k in range(CARRIED_SIZE):
+        to_lane(carried, k, 0.0)
+    for t in range(depth):
+        if lane(taken, t) > 0.0:
+            for limb in abreast(limbs):
+                seat_forces(t, limb, joint, contact, seat, memory, carried)
+        for limb in abreast(limbs):
+            crossed = kept_joint(robot, t, limb, memory)
+            forces = cross_joint(forces_in(carried, limb, 3), crossed, t * 3 * GROUP + limb, paths)
+            carry_on(forces, carried, limb)
+    if lane(taken, depth) > 0.0:
+        for limb in abreast(limbs):
+            seat_forces(depth, limb, joint, contact, seat, memory, carried)
+
+
+@inline
+def leave_seats(levels, limbs, iv, first, joint, contact, paths, carried, memory, z, y):
+    """Copy paths of the seated contacts to their columns of z and, from row `first`, the limbs' of y = D^-1 z."""
     depth = len(levels)
     for limb in range(limbs):
         if lane(joint, limb) == EMPTY:
@@ -779,13 +862,13 @@ def leave_seats(levels, limbs, iv, joint, contact, paths, carried, memory, z, y)
         c = 3 * int(lane(contact, limb))
         if iv > 0:
             for k, row in enumerate((3, 4, 5, 0, 1, 2)):
-                o = row * LANES + limb
-                set3(z, k, c, (lane(carried, o), lane(carried, o + 6 * LANES), lane(carried, o + 12 * LANES)))
+                o = row * GROUP + limb
+                set3(z, k, c, (lane(carried, o), lane(carried, o + 6 * GROUP), lane(carried, o + 12 * GROUP)))
         for j in range(depth):
             t = depth - 1 - j
-            x = lane3(paths, t * 3 * LANES + limb)
-            set3(z, iv + limb * depth + j, c, x)
-            set3(y, iv + limb * depth + j, c, scale(lane(memory, in_memory(t, limb) + DI * LANES), x))
+            x = lane3(paths, t * 3 * GROUP + limb)
+            set3(z, first + limb * depth + j, c, x)
+            set3(y, first + limb * depth + j, c, scale(lane(memory, in_memory(t, limb) + DI * GROUP), x))
 
 
 @inline
@@ -803,37 +886,31 @@ def inverse_rows(M, H, N):
 
 @routine
 def contact_paths(levels, robot, memory, rows_count, count, carrier, seat, z, y):
-    """`propagators.contact_path` of `count` contacts, but for `divide`, in rounds of one per limb.
+    """`propagators.contact_path` of `count` contacts, but for `divide`, in rounds of one per limb of a group.
 
     memory: of `aba`, with attitudes.
     """
     limbs, _, iv = dimensions(levels, robot)
-    depth = len(levels)
-    joint, contact, taken = stack(LANES), stack(LANES), stack(DEEPEST + 1)
+    len(levels)
+    joint, contact, taken = stack(GROUP), stack(GROUP), stack(DEEPEST + 1)
     paths, carried = stack(PATH_SIZE), stack(CARRIED_SIZE)
     for begin in range(0, 3 * count, LANES):
         for k in range(iv, y.shape[0]):
             for c in range(LANES):
                 to_lane(y, k * y.shape[1] + begin + c, 0.0)
-    turn = 0
     done = 0
-    while done < count:
-        done += take_seats(levels, rows_count, limbs, carrier, count, turn, joint, contact, taken)
-        turn += 1
-        for k in range(CARRIED_SIZE):
-            to_lane(carried, k, 0.0)
-        for t in range(depth):
-            if lane(taken, t) > 0.0:
-                for limb in abreast(limbs):
-                    seat_forces(t, limb, joint, contact, seat, memory, carried)
-            for limb in abreast(limbs):
-                crossed = kept_joint(robot, t, limb, memory)
-                forces = cross_joint(forces_in(carried, limb, 3), crossed, t * 3 * LANES + limb, paths)
-                carry_on(forces, carried, limb)
-        if lane(taken, depth) > 0.0:
-            for limb in abreast(limbs):
-                seat_forces(depth, limb, joint, contact, seat, memory, carried)
-        leave_seats(levels, limbs, iv, joint, contact, paths, carried, memory, z, y)
+    for g, _ in enumerate(levels[0]):
+        own, width, first = group(levels, robot, g)
+        mine = group_memory(memory, g)
+        turn = 0
+        while done < count:
+            seated = take_seats(levels, rows_count, limbs, g, carrier, count, turn, joint, contact, taken)
+            if seated == 0:
+                break
+            done += seated
+            turn += 1
+            walk_in(levels, own, width, joint, contact, taken, seat, mine, paths, carried)
+            leave_seats(levels, width, iv, iv + first, joint, contact, paths, carried, mine, z, y)
 
 
 @routine
@@ -843,7 +920,7 @@ def divide(levels, robot, memory, n, z, y):
         return
     wide = z.shape[1]
     M, H, N = base_inverse(memory)
-    for begin in range(0, n, LANES):
+    for begin in range(0, n, QUAD):
         for k, factors in enumerate(inverse_rows(M, H, N)):
             combine(y, k * wide + begin, factors, z, begin, wide, (), z, 0, 0)
 
@@ -851,16 +928,18 @@ def divide(levels, robot, memory, n, z, y):
 @routine
 def joint_path(levels, robot, memory, v, c, z, y):
     """`propagators.joint_path` of the joint with qd[v], but for `divide`."""
-    iv = int(robot[BASE_DOFS])
+    _, _, iv = dimensions(levels, robot)
     depth = len(levels)
     limb = (v - iv) // depth
+    own, _, _ = group(levels, robot, limb // GROUP)
+    mine = group_memory(memory, limb // GROUP)
     for k in range(z.shape[0]):
         z[k, c] = 0.0
         y[k, c] = 0.0
     f, n = ZERO3, ZERO3
     for j in range((v - iv) % depth, -1, -1):
         i = iv + limb * depth + j
-        E_, p, ul, ua, di = kept_joint(robot, depth - 1 - j, limb, memory)
+        E_, p, ul, ua, di = kept_joint(own, depth - 1 - j, limb % GROUP, mine)
         s = 1.0 if i == v else n[2]
         z[i, c] = s
         y[i, c] = di * s
@@ -888,7 +967,7 @@ def column6(free, z, i):
 def couple_rows(levels, free, g, first, i, count, n, z, y, A):
     """`count` rows of A from i on, their columns of z nonzero in the rows of the base and from `first` on."""
     wide = y.shape[1]
-    for begin in range(0, n, LANES):
+    for begin in range(0, n, QUAD):
         factors = factors_of(levels, free, first, i, count, z)
         o = i * A.shape[1] + begin
         combine_rows(A, o, A.shape[1], g, factors, y, begin, wide, y, first * wide + begin, wide)
@@ -934,7 +1013,7 @@ def respond_limb(levels, robot, limb, iv, memory, a, al, given, x):
     E_, p, ul, ua, di = kept_joint(robot, t, limb, memory)
     a, al = accelerate(E_, p, a, al, ZERO3, ZERO3)
     qdd = own + joint_acceleration(ul, ua, di, 0.0, a, al)
-    to_lane(x, t * LANES + limb, qdd)
+    to_lane(x, t * GROUP + limb, qdd)
     respond_limb(levels[1:], robot, limb, iv + 1, memory, a, (al[0], al[1], al[2] + qdd), given, x)
 
 
@@ -946,7 +1025,7 @@ def reach_limb(levels, robot, limb, memory, paths):
     t = len(levels) - 1
     E_, p, ul, ua, di = joint = kept_joint(robot, t, limb, memory)
     outer = reach_limb(levels[1:], robot, limb, memory, paths)
-    onward = cross_joint(outer, joint, t * DEEPEST * LANES + limb, paths)
+    onward = cross_joint(outer, joint, t * DEEPEST * GROUP + limb, paths)
     return (propagate(E_, p, ul, ua, di, 1.0, ZERO3, ZERO3), *onward)
 
 
@@ -954,44 +1033,48 @@ def reach_limb(levels, robot, limb, memory, paths):
 def answer(levels, limb, iv, t, a, al, reach, paths, given):
     """Acceleration of joint t to `given` D^-1 z, by the path of its unit effort (P12); a, al: the base's."""
     own = iv + len(levels) - 1 - t
-    o = t * 6 * LANES + limb
-    qdd = lane(given, own) + dot(lane3(reach, o), al) + dot(lane3(reach, o + 3 * LANES), a)
+    o = t * 6 * GROUP + limb
+    qdd = lane(given, own) + dot(lane3(reach, o), al) + dot(lane3(reach, o + 3 * GROUP), a)
     for k in range(len(levels) - 1 - t):
-        qdd += lane(paths, ((t + 1 + k) * DEEPEST + k) * LANES + limb) * lane(given, own - 1 - k)
+        qdd += lane(paths, ((t + 1 + k) * DEEPEST + k) * GROUP + limb) * lane(given, own - 1 - k)
     return qdd
 
 
 @routine
 def respond_all(levels, robot, memory, X):
     """`respond` of every row of X (n, nv), by the paths of the unit efforts of all joints."""
-    limbs, _, iv = dimensions(levels, robot)
+    _, _, iv = dimensions(levels, robot)
     reach, paths, x = stack(WRENCH_SIZE), stack(ENTRY_SIZE), stack(JOINT_SIZE)
-    for limb in range(limbs):
-        keep(reach_limb(levels, robot, limb, memory, paths), len(levels) - 1, limb, reach)
-    for c in range(X.shape[0]):
-        given = X[c]
-        a, al = ZERO3, ZERO3
-        if iv > 0:
-            a, al = part3(given, 3), part3(given, 0)
-        for limb in range(limbs):
-            for t in range(len(levels)):
-                qdd = answer(levels, limb, iv + limb * len(levels), t, a, al, reach, paths, given)
-                to_lane(x, t * LANES + limb, qdd)
-        collect(levels, limbs, x, iv, given)
+    for g, _ in enumerate(levels[0]):
+        own, count, first = group(levels, robot, g)
+        for limb in range(count):
+            keep(reach_limb(levels, own, limb, group_memory(memory, g), paths), len(levels) - 1, limb, reach)
+        for c in range(X.shape[0]):
+            given = X[c]
+            a, al = ZERO3, ZERO3
+            if iv > 0:
+                a, al = part3(given, 3), part3(given, 0)
+            for limb in range(count):
+                for t in range(len(levels)):
+                    qdd = answer(levels, limb, iv + first + limb * len(levels), t, a, al, reach, paths, given)
+                    to_lane(x, t * GROUP + limb, qdd)
+            collect(levels, count, x, iv + first, given)
 
 
 @routine
 def respond(levels, robot, memory, X):
     """`propagators.respond` of one row X (nv,)."""
-    limbs, _, iv = dimensions(levels, robot)
+    _, _, iv = dimensions(levels, robot)
     x = stack(JOINT_SIZE)
     a, al = ZERO3, ZERO3
     if iv > 0:
         a, al = part3(X, 3), part3(X, 0)
-    for limb in range(limbs):
-        first = iv + limb * len(levels)
-        respond_limb(levels, robot, limb, first, memory, a, al, X, x)
-    collect(levels, limbs, x, iv, X)
+    for g, _ in enumerate(levels[0]):
+        own, count, first = group(levels, robot, g)
+        for limb in range(count):
+            k = iv + first + limb * len(levels)
+            respond_limb(levels, own, limb, k, group_memory(memory, g), a, al, X, x)
+        collect(levels, count, x, iv + first, X)
 
 
 # ---- poses, twists and what follows from them ----------------------------------------------------------------------
@@ -1000,50 +1083,53 @@ def respond(levels, robot, memory, X):
 @inline
 def face(t, limb, E_, memory):
     """Write the attitude of joint t in the world from that of its carrier and return it."""
-    R = matmul(lane9(memory, in_memory(t + 1, limb) + ATTITUDE * LANES), E_)
-    to_lane9(memory, in_memory(t, limb) + ATTITUDE * LANES, R)
+    R = matmul(lane9(memory, in_memory(t + 1, limb) + ATTITUDE * GROUP), E_)
+    to_lane9(memory, in_memory(t, limb) + ATTITUDE * GROUP, R)
     return R
 
 
 @inline
 def base_attitude(levels, robot, q, memory):
-    """Write the base's attitude, which all lanes share, and return it."""
+    """Write the base's attitude, which all limbs share, and return it."""
     R = IDENTITY
     if robot[BASE_DOFS] > 0.0:
         Q = part4(q, 3)
         R = quaternion_matrix(Q[0], Q[1], Q[2], Q[3])
-    for limb in range(LANES):
-        to_lane9(memory, in_memory(len(levels), limb) + ATTITUDE * LANES, R)
+    for g, _ in enumerate(levels[0]):
+        for limb in abreast(GROUP):
+            to_lane9(group_memory(memory, g), in_memory(len(levels), limb) + ATTITUDE * GROUP, R)
     return R
 
 
 @routine
 def attitudes(levels, robot, q, memory):
     """Write the attitudes of all joints, which are placed."""
-    limbs, _, _ = dimensions(levels, robot)
     base_attitude(levels, robot, q, memory)
-    for j in range(len(levels)):
-        for limb in abreast(limbs):
-            t = len(levels) - 1 - j
-            face(t, limb, lane9(memory, in_memory(t, limb) + E * LANES), memory)
+    for g, _ in enumerate(levels[0]):
+        _, count, _ = group(levels, robot, g)
+        mine = group_memory(memory, g)
+        for j in range(len(levels)):
+            for limb in abreast(count):
+                t = len(levels) - 1 - j
+                face(t, limb, lane9(mine, in_memory(t, limb) + E * GROUP), mine)
 
 
 @inline
 def see(robot, t, limb, memory):
     """Write pose and twist of joint t, placed, from its carrier's; returns `body_books` of the body behind it."""
     o, c = in_memory(t, limb), in_memory(t + 1, limb)
-    R, xc = lane9(memory, c + ATTITUDE * LANES), lane3(memory, c + PLACE * LANES)
-    w, v = lane3(memory, c + SPIN * LANES), lane3(memory, c + SPEED * LANES)
+    R, xc = lane9(memory, c + ATTITUDE * GROUP), lane3(memory, c + PLACE * GROUP)
+    w, v = lane3(memory, c + SPIN * GROUP), lane3(memory, c + SPEED * GROUP)
     p = lane3(robot, parameter(t, P0, limb))
     m, h, inertia = rigid_body(robot, t, limb)
-    E_, wi, rate = lane9(memory, o + E * LANES), lane3(memory, o + SPIN * LANES), lane(memory, o + RATE * LANES)
+    E_, wi, rate = lane9(memory, o + E * GROUP), lane3(memory, o + SPIN * GROUP), lane(memory, o + RATE * GROUP)
     Ri = face(t, limb, E_, memory)
     xi = add(xc, mul(R, p))
     vi = tmul(E_, add(v, cross(w, p)))
     moment, linear, angular, energy = body_books(m, h, inertia, Ri, xi, wi, vi)
     energy += 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
-    to_lane3(memory, o + PLACE * LANES, xi)
-    to_lane3(memory, o + SPEED * LANES, vi)
+    to_lane3(memory, o + PLACE * GROUP, xi)
+    to_lane3(memory, o + SPEED * GROUP, vi)
     return moment, linear, angular, energy
 
 
@@ -1055,11 +1141,11 @@ def show(levels, limbs, memory, seen, w):
         if i < 0:
             break
         limb, t = rank(levels, w.shape[0], i, limbs)
-        o = in_memory(t, limb)
-        set9(w, i, rows.RW, lane9(memory, o + ATTITUDE * LANES))
-        set3(w, i, rows.XW, lane3(memory, o + PLACE * LANES))
-        set3(w, i, rows.W, lane3(memory, o + SPIN * LANES))
-        set3(w, i, rows.V, lane3(memory, o + SPEED * LANES))
+        mine, o = group_memory(memory, limb // GROUP), in_memory(t, limb % GROUP)
+        set9(w, i, rows.RW, lane9(mine, o + ATTITUDE * GROUP))
+        set3(w, i, rows.XW, lane3(mine, o + PLACE * GROUP))
+        set3(w, i, rows.W, lane3(mine, o + SPIN * GROUP))
+        set3(w, i, rows.V, lane3(mine, o + SPEED * GROUP))
 
 
 @inline
@@ -1083,16 +1169,18 @@ def books(levels, robot, memory, seen, q, qd, w, out):
         show_base(1, R, x, spin, v, w)
     m, h, inertia = base_body(robot)
     moment, linear, angular, energy = body_books(m, h, inertia, R, x, spin, v)
-    depth = len(levels)
-    to_base(levels, PLACE, x, memory)
-    to_base(levels, SPEED, v, memory)
-    for j in range(depth):
-        for limb in abreast(limbs):
-            own = see(robot, depth - 1 - j, limb, memory)
-            moment = add(moment, own[0])
-            linear = add(linear, own[1])
-            angular = add(angular, own[2])
-            energy += own[3]
+    for g, _ in enumerate(levels[0]):
+        own, count, _ = group(levels, robot, g)
+        mine = group_memory(memory, g)
+        to_base(levels, PLACE, x, mine)
+        to_base(levels, SPEED, v, mine)
+        for j in range(len(levels)):
+            for limb in abreast(count):
+                more = see(own, len(levels) - 1 - j, limb, mine)
+                moment = add(moment, more[0])
+                linear = add(linear, more[1])
+                angular = add(angular, more[2])
+                energy += more[3]
     show(levels, limbs, memory, seen, w)
     part3_to(out, 0, moment)
     part3_to(out, 3, linear)
@@ -1107,11 +1195,11 @@ def twist_limb(levels, robot, limb, iv, qd, memory, spin, v, out):
         return
     t = len(levels) - 1
     rate = lane(qd, iv)
-    E_ = lane9(memory, in_memory(t, limb) + E * LANES)
+    E_ = lane9(memory, in_memory(t, limb) + E * GROUP)
     v = tmul(E_, add(v, cross(spin, lane3(robot, parameter(t, P0, limb)))))
     spin = add(tmul(E_, spin), (0.0, 0.0, rate))
-    to_lane3(out, t * 6 * LANES + limb, spin)
-    to_lane3(out, (t * 6 + 3) * LANES + limb, v)
+    to_lane3(out, t * 6 * GROUP + limb, spin)
+    to_lane3(out, (t * 6 + 3) * GROUP + limb, v)
     twist_limb(levels[1:], robot, limb, iv + 1, qd, memory, spin, v, out)
 
 
@@ -1125,12 +1213,16 @@ def twists(levels, robot, memory, seen, qd, o, w):
         spin, v = part3(qd, 0), part3(qd, 3)
         set3(w, 1, o, spin)
         set3(w, 1, o + 3, v)
-    for limb in range(limbs):
-        twist_limb(levels, robot, limb, iv + limb * len(levels), qd, memory, spin, v, out)
-    for k in range(seen.shape[0]):
-        i = seen[k]
-        if i < 0:
-            break
-        limb, t = rank(levels, w.shape[0], i, limbs)
-        set3(w, i, o, lane3(out, t * 6 * LANES + limb))
-        set3(w, i, o + 3, lane3(out, (t * 6 + 3) * LANES + limb))
+    for g, _ in enumerate(levels[0]):
+        own, count, first = group(levels, robot, g)
+        for limb in range(count):
+            k = iv + first + limb * len(levels)
+            twist_limb(levels, own, limb, k, qd, group_memory(memory, g), spin, v, out)
+        for k in range(seen.shape[0]):
+            i = seen[k]
+            if i < 0:
+                break
+            limb, t = rank(levels, w.shape[0], i, limbs)
+            if limb // GROUP == g:
+                set3(w, i, o, lane3(out, t * 6 * GROUP + limb % GROUP))
+                set3(w, i, o + 3, lane3(out, (t * 6 + 3) * GROUP + limb % GROUP))

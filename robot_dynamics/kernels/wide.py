@@ -25,6 +25,7 @@ from .language import (
     KINDS,
     LANES,
     MULTIPLY,
+    QUAD,
     Again,
     Array,
     Body,
@@ -620,7 +621,7 @@ class Wide(Body):
         self, out: Any, q: Any, factors: Any, x: Any, o: Any, apart: Any, more: Any, y: Any, p: Any, step: Any
     ) -> None:  # fmt: skip
         """`lanes.combine`, number by number."""
-        for j in range(LANES):
+        for j in range(QUAD):
             total: Any = 0.0
             for weights, array, begin, stride in ((factors, x, o, apart), (more, y, p, step)):
                 for k, weight in enumerate(weights):
