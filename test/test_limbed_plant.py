@@ -45,14 +45,15 @@ def same(plants, tolerance):
 
 
 @pytest.mark.parametrize("floating", [True, False])
+@pytest.mark.parametrize("count", [4, 6])
 @pytest.mark.parametrize("seed", range(3))
-def test_contact_space_is_that_of_the_tree(seed, floating):
-    """Points on the base, on middle links, several on one limb, in any order."""
-    model = limbed_model(seed, 4, 3, floating)
+def test_contact_space_is_that_of_the_tree(seed, count, floating):
+    """Points on the base, on middle links, several on one limb, in any order, in one and in two groups of limbs."""
+    model = limbed_model(seed, count, 3, floating)
     tree = replace(model, limbs=None)
     q, _, _, _ = random_state(model, seed)
     rng = np.random.default_rng(seed)
-    links = ["limb_3_2", "base", "limb_0_0", "limb_0_2", "limb_2_1", "limb_3_1"]
+    links = [f"limb_{count - 1}_2", "base", "limb_0_0", "limb_0_2", "limb_2_1", f"limb_{count - 1}_1"]
     points = rd.points(model, {link: rng.standard_normal((1 + i % 2, 3)) for i, link in enumerate(links)})
     inertia, response = rd.contact_space(model, points, q)
     expected, behind = rd.contact_space(tree, points, q)
@@ -80,6 +81,31 @@ def test_a_drop_under_control_is_that_of_the_tree(scheme):
         plant.advance(0.12)
     assert plants[0].contacts.force_world.any()
     same(plants, 1e-9)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_six_limbs_on_the_ground_move_as_the_tree_does(scheme):
+    """Two groups of limbs, joint friction, points on some links, and a push on one that carries none."""
+    model = limbed_model(7, 6, 3, True)
+    model = replace(model, friction=np.full(18, 0.2))
+    points = rd.points(model, {f"limb_{limb}_2": [[0.0, 0.0, 0.1], [0.1, 0.0, 0.0]] for limb in (5, 0, 4, 2)})
+    plants = both(model, rd.PlantParams(5e-4, SCHEMES[scheme]), points)
+    q, qd, _, _ = random_state(model, 2)
+    lowest = rd.point_position(model, points, q)[:, 2].min()
+    q[2] -= lowest - 1e-3
+    for plant in plants:
+        plant.reset(q, 0.1 * qd)
+        plant.track(q[7:], np.zeros(18), 40.0, 4.0)
+        plant.advance(0.01)
+        plant.push("limb_5_0", [0, 2, 0, 30, 0, 0], 0.02)
+    touched = np.zeros(8, bool)
+    for _ in range(300):
+        for plant in plants:
+            plant.step()
+        touched |= plants[0].contacts.force_world[:, 2] > 0.0
+    assert touched[[0, 1, 4, 5]].any()
+    assert touched[[2, 3, 6, 7]].any()
+    same(plants, 1e-7)
 
 
 @pytest.mark.parametrize("integrator", ["semi_implicit", "rk4"])
