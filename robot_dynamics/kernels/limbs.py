@@ -22,26 +22,14 @@ from .lanes import (
     combine,
     combine_rows,
     lane,
+    quad3,
+    quad6,
+    quad9,
     stack,
     to_lane,
-)
-from .lanes import (
-    quad3 as lane3,
-)
-from .lanes import (
-    quad6 as lane6,
-)
-from .lanes import (
-    quad9 as lane9,
-)
-from .lanes import (
-    to_quad3 as to_lane3,
-)
-from .lanes import (
-    to_quad6 as to_lane6,
-)
-from .lanes import (
-    to_quad9 as to_lane9,
+    to_quad3,
+    to_quad6,
+    to_quad9,
 )
 from .language import abreast
 from .link import (
@@ -116,18 +104,20 @@ from .scalar import (
 )
 
 GROUP, GROUPS = QUAD, 2
-"""Limbs that go abreast, one in each lane of a 256-bit register; most groups of them. Every group has figures and
-memory of its own: with wider lanes, half of which four limbs leave empty, a step of the plant does not fit beside
-itself in the processor's nearest memory."""
+"""Limbs that go abreast, one in each lane of a 256-bit register, and most groups of them.
+
+A group has packed figures and memory of its own: in wider lanes, half of them empty with four limbs, the data of a step
+of the plant would not stay in the nearest cache.
+"""
 DEEPEST = 8
 """Most joints of a limb: the recursion's compile time grows with them."""
 
 E, CL, CA, UL, UA, DI, U, KEPT = 0, 9, 12, 15, 18, 21, 22, 23
 """Columns of what ABA keeps of a joint on its way back, and their number."""
-SPIN, LINEAR, ANGULAR, EFFORT, EXTRA, SPEED, ATTITUDE, PLACE, RATE, JOINT = 23, 26, 29, 32, 33, 34, 37, 46, 49, 64
+SPIN, LINEAR, ANGULAR, EFFORT, EXTRA, SPEED, ATTITUDE, PLACE, RATE, JOINT = 23, 26, 29, 32, 33, 34, 37, 46, 49, 50
 """Columns of a joint in memory, behind those: angular velocity; acceleration of the origin, and angular one; joint
-effort, and what joins its armature; velocity of the origin; attitude and origin in the world; joint rate. Their number,
-a page. The base stands behind the joint nearest to it."""
+effort, and what joins its armature; velocity of the origin; attitude and origin in the world; joint rate. Their number.
+The base stands behind the joint nearest to it."""
 FELT_M, FELT_H, FELT_N, FELT_F, FELT_T, FELT = 0, 6, 15, 21, 24, 27
 """Columns of what a joint's carrier feels of it, inertia and force, and their number."""
 
@@ -136,16 +126,12 @@ HEAD = 80
 """Behind the rows of world and base: how many limbs, 6 or 0 for the base, how many limbs of the group; length of all,
 whole cache lines."""
 
-FEELING = ((DEEPEST + 1) * JOINT + ATTITUDE) * GROUP
+FEELING = (DEEPEST + 1) * JOINT * GROUP
 BASE = FEELING + FELT * GROUP
 GROUP_MEMORY = (BASE + 21 + LANES) // LANES * LANES
 MEMORY = GROUPS * GROUP_MEMORY
 """Memory of a group: the joints, from FEELING what their carriers feel, from BASE the inverse inertia of a free base,
-which only the first group has; its size, and that of all.
-
-FEELING begins where ATTITUDE does in a page: a processor takes a number for another one that it has just written at the
-same place of another page, and waits; pass 2 of ABA reads no attitudes.
-"""
+which only the first group has; its size, and that of all."""
 EMPTY = -1.0
 """Joint of a lane without a contact."""
 PATH_SIZE = DEEPEST * 3 * GROUP
@@ -172,7 +158,7 @@ def shape(topology: np.ndarray, parameters: np.ndarray, floating_base: bool) -> 
 
 
 def levels_of(limbs: int, depth: int) -> tuple[tuple[int, ...], ...]:
-    """Entries of a tuple for the recursion."""
+    """What recursions walk along: an entry per joint of a limb, in it a number per group."""
     return tuple((t,) * -(-limbs // GROUP) for t in range(depth))
 
 
@@ -223,7 +209,7 @@ def in_memory(t, limb):
 def placement(robot, t, limb, x):
     """E, p of joint t at x."""
     c, s = sincos(x)
-    return revolute_placement(lane9(robot, parameter(t, R0, limb)), lane3(robot, parameter(t, P0, limb)), c, s)
+    return revolute_placement(quad9(robot, parameter(t, R0, limb)), quad3(robot, parameter(t, P0, limb)), c, s)
 
 
 @inline
@@ -231,8 +217,8 @@ def rigid_body(robot, t, limb):
     """m, h, I of the body behind joint t."""
     return (
         lane(robot, parameter(t, MASS, limb)),
-        lane3(robot, parameter(t, MOMENT, limb)),
-        lane6(robot, parameter(t, INERTIA, limb)),
+        quad3(robot, parameter(t, MOMENT, limb)),
+        quad6(robot, parameter(t, INERTIA, limb)),
     )
 
 
@@ -241,10 +227,10 @@ def kept_joint(robot, t, limb, memory):
     """E, p, U, 1/D of joint t."""
     o = in_memory(t, limb)
     return (
-        lane9(memory, o + E * GROUP),
-        lane3(robot, parameter(t, P0, limb)),
-        lane3(memory, o + UL * GROUP),
-        lane3(memory, o + UA * GROUP),
+        quad9(memory, o + E * GROUP),
+        quad3(robot, parameter(t, P0, limb)),
+        quad3(memory, o + UL * GROUP),
+        quad3(memory, o + UA * GROUP),
         lane(memory, o + DI * GROUP),
     )
 
@@ -282,8 +268,8 @@ def spread_wrenches(levels, own, limbs, i, f_ext, out):
         o = t * 6 * GROUP
         for limb in range(limbs):
             f, n = wrench_on(levels, own, limb, j, i, f_ext)
-            to_lane3(out, o + limb, f)
-            to_lane3(out, o + 3 * GROUP + limb, n)
+            to_quad3(out, o + limb, f)
+            to_quad3(out, o + 3 * GROUP + limb, n)
     return GROUP
 
 
@@ -291,7 +277,7 @@ def spread_wrenches(levels, own, limbs, i, f_ext, out):
 def wrench_on(levels, own, limb, j, i, f_ext):
     """Force and moment of the environment on the body of a limb's joint j, counted from the base, row axes."""
     depth = len(levels)
-    turn = lane9(own, parameter(depth - 1 - j, TURN, limb))
+    turn = quad9(own, parameter(depth - 1 - j, TURN, limb))
     i += 6 * (limb * depth + j)
     n = (lane(f_ext, i), lane(f_ext, i + 1), lane(f_ext, i + 2))
     f = (lane(f_ext, i + 3), lane(f_ext, i + 4), lane(f_ext, i + 5))
@@ -304,8 +290,8 @@ def subtract_wrenches(levels, own, limbs, t, i, f_ext, memory):
     for limb in range(limbs):
         f, n = wrench_on(levels, own, limb, len(levels) - 1 - t, i, f_ext)
         o = FEELING + limb
-        to_lane3(memory, o + FELT_F * GROUP, sub(lane3(memory, o + FELT_F * GROUP), f))
-        to_lane3(memory, o + FELT_T * GROUP, sub(lane3(memory, o + FELT_T * GROUP), n))
+        to_quad3(memory, o + FELT_F * GROUP, sub(quad3(memory, o + FELT_F * GROUP), f))
+        to_quad3(memory, o + FELT_T * GROUP, sub(quad3(memory, o + FELT_T * GROUP), n))
 
 
 @inline
@@ -422,8 +408,8 @@ def articulate(robot, t, limb, M, H, N, extra, memory):
     ul, ua, d = revolute_column(M, H, N)
     di = 1.0 / (d + lane(robot, parameter(t, ARMATURE, limb)) + extra)
     o = in_memory(t, limb)
-    to_lane3(memory, o + UL * GROUP, ul)
-    to_lane3(memory, o + UA * GROUP, ua)
+    to_quad3(memory, o + UL * GROUP, ul)
+    to_quad3(memory, o + UA * GROUP, ua)
     to_lane(memory, o + DI * GROUP, di)
     return project(M, H, N, ul, ua, di), ul, ua, di
 
@@ -446,7 +432,7 @@ def base_inverse(memory):
 def to_base(levels, column, x, memory):
     """Write three numbers of the base, which all limbs share, for a group."""
     for limb in abreast(GROUP):
-        to_lane3(memory, in_memory(len(levels), limb) + column * GROUP, x)
+        to_quad3(memory, in_memory(len(levels), limb) + column * GROUP, x)
 
 
 @inline
@@ -454,10 +440,10 @@ def turn_joint(robot, t, limb, x, rate, memory):
     """Write E, rate and angular velocity of joint t at x."""
     o = in_memory(t, limb)
     E_, _ = placement(robot, t, limb, x)
-    w = tmul(E_, lane3(memory, in_memory(t + 1, limb) + SPIN * GROUP))
-    to_lane9(memory, o + E * GROUP, E_)
+    w = tmul(E_, quad3(memory, in_memory(t + 1, limb) + SPIN * GROUP))
+    to_quad9(memory, o + E * GROUP, E_)
     to_lane(memory, o + RATE * GROUP, rate)
-    to_lane3(memory, o + SPIN * GROUP, (w[0], w[1], w[2] + rate))
+    to_quad3(memory, o + SPIN * GROUP, (w[0], w[1], w[2] + rate))
 
 
 @routine
@@ -479,30 +465,30 @@ def place(levels, robot, q, qd, memory):
 def feeling(memory, limb):
     """I^a and p^a that a joint's carrier feels of it."""
     o = FEELING + limb
-    blocks = lane6(memory, o + FELT_M * GROUP), lane9(memory, o + FELT_H * GROUP), lane6(memory, o + FELT_N * GROUP)
-    return blocks, lane3(memory, o + FELT_F * GROUP), lane3(memory, o + FELT_T * GROUP)
+    blocks = quad6(memory, o + FELT_M * GROUP), quad9(memory, o + FELT_H * GROUP), quad6(memory, o + FELT_N * GROUP)
+    return blocks, quad3(memory, o + FELT_F * GROUP), quad3(memory, o + FELT_T * GROUP)
 
 
 @inline
 def feel(memory, limb, blocks, f, n):
     """Write what `feeling` reads."""
     o = FEELING + limb
-    to_lane6(memory, o + FELT_M * GROUP, blocks[0])
-    to_lane9(memory, o + FELT_H * GROUP, blocks[1])
-    to_lane6(memory, o + FELT_N * GROUP, blocks[2])
-    to_lane3(memory, o + FELT_F * GROUP, f)
-    to_lane3(memory, o + FELT_T * GROUP, n)
+    to_quad6(memory, o + FELT_M * GROUP, blocks[0])
+    to_quad9(memory, o + FELT_H * GROUP, blocks[1])
+    to_quad6(memory, o + FELT_N * GROUP, blocks[2])
+    to_quad3(memory, o + FELT_F * GROUP, f)
+    to_quad3(memory, o + FELT_T * GROUP, n)
 
 
 @inline
 def inward(robot, t, limb, memory):
     """Passes 1 and 2 of ABA at joint t, which is placed: what its carrier feels from what its body feels (A3-A8)."""
     o = in_memory(t, limb)
-    E_, p = lane9(memory, o + E * GROUP), lane3(robot, parameter(t, P0, limb))
-    w, wi = lane3(memory, in_memory(t + 1, limb) + SPIN * GROUP), lane3(memory, o + SPIN * GROUP)
+    E_, p = quad9(memory, o + E * GROUP), quad3(robot, parameter(t, P0, limb))
+    w, wi = quad3(memory, in_memory(t + 1, limb) + SPIN * GROUP), quad3(memory, o + SPIN * GROUP)
     cl, ca = revolute_product(E_, wi, cross(w, cross(w, p)), lane(memory, o + RATE * GROUP))
-    to_lane3(memory, o + CL * GROUP, cl)
-    to_lane3(memory, o + CA * GROUP, ca)
+    to_quad3(memory, o + CL * GROUP, cl)
+    to_quad3(memory, o + CA * GROUP, ca)
     m, h, inertia = rigid_body(robot, t, limb)
     f, n = body_bias(h, inertia, wi)
     tip, ft, nt = feeling(memory, limb)
@@ -523,12 +509,12 @@ def accelerate_joint(robot, t, limb, memory):
     """Pass 3 of ABA at joint t: its acceleration (A9, A10)."""
     o, c = in_memory(t, limb), in_memory(t + 1, limb)
     E_, p, ul, ua, di = kept_joint(robot, t, limb, memory)
-    a, al = lane3(memory, c + LINEAR * GROUP), lane3(memory, c + ANGULAR * GROUP)
-    a, al = accelerate(E_, p, a, al, lane3(memory, o + CL * GROUP), lane3(memory, o + CA * GROUP))
+    a, al = quad3(memory, c + LINEAR * GROUP), quad3(memory, c + ANGULAR * GROUP)
+    a, al = accelerate(E_, p, a, al, quad3(memory, o + CL * GROUP), quad3(memory, o + CA * GROUP))
     x = joint_acceleration(ul, ua, di, lane(memory, o + U * GROUP), a, al)
     to_lane(memory, o + U * GROUP, x)
-    to_lane3(memory, o + LINEAR * GROUP, a)
-    to_lane3(memory, o + ANGULAR * GROUP, (al[0], al[1], al[2] + x))
+    to_quad3(memory, o + LINEAR * GROUP, a)
+    to_quad3(memory, o + ANGULAR * GROUP, (al[0], al[1], al[2] + x))
 
 
 @routine
@@ -650,8 +636,8 @@ def keep(columns, t, limb, out):
     if len(columns) == 0:
         return
     f, n = columns[0]
-    to_lane3(out, t * 6 * GROUP + limb, n)
-    to_lane3(out, (t * 6 + 3) * GROUP + limb, f)
+    to_quad3(out, t * 6 * GROUP + limb, n)
+    to_quad3(out, (t * 6 + 3) * GROUP + limb, f)
     keep(columns[1:], t - 1, limb, out)
 
 
@@ -718,7 +704,7 @@ def articulate_limb(levels, robot, limb, iq, q, memory):
     m, h, inertia = rigid_body(robot, t, limb)
     tip = articulate_limb(levels[1:], robot, limb, iq + 1, q, memory)
     M, H, N = add_blocks(body_blocks(m, h, inertia), tip)
-    to_lane9(memory, in_memory(t, limb) + E * GROUP, E_)
+    to_quad9(memory, in_memory(t, limb) + E * GROUP, E_)
     blocks, _, _, _ = articulate(robot, t, limb, M, H, N, 0.0, memory)
     return blocks_to_parent(E_, p, blocks[0], blocks[1], blocks[2])
 
@@ -762,7 +748,7 @@ def forces_in(carried, o, count):
     """`count` forces that are on their way inwards, force before moment, from place o on."""
     if count == 0:
         return ()
-    own = lane3(carried, o), lane3(carried, o + 3 * GROUP)
+    own = quad3(carried, o), quad3(carried, o + 3 * GROUP)
     return (own, *forces_in(carried, o + 6 * GROUP, count - 1))
 
 
@@ -772,8 +758,8 @@ def carry_on(forces, carried, o):
     if len(forces) == 0:
         return
     f, n = forces[0]
-    to_lane3(carried, o, f)
-    to_lane3(carried, o + 3 * GROUP, n)
+    to_quad3(carried, o, f)
+    to_quad3(carried, o + 3 * GROUP, n)
     carry_on(forces[1:], carried, o + 6 * GROUP)
 
 
@@ -795,7 +781,7 @@ def seat_forces(t, limb, joint, contact, seat, memory, carried):
     here = 1.0 if lane(joint, limb) == t else 0.0
     o = 12 * int(lane(contact, limb))
     r = (lane(seat, o), lane(seat, o + 1), lane(seat, o + 2))
-    R = lane9(memory, in_memory(t, limb) + ATTITUDE * GROUP)
+    R = quad9(memory, in_memory(t, limb) + ATTITUDE * GROUP)
     x, y, z = forces_in(carried, limb, 3)
     x = add_force(x, here, R, r, (lane(seat, o + 3), lane(seat, o + 6), lane(seat, o + 9)))
     y = add_force(y, here, R, r, (lane(seat, o + 4), lane(seat, o + 7), lane(seat, o + 10)))
@@ -866,7 +852,7 @@ def leave_seats(levels, limbs, iv, first, joint, contact, paths, carried, memory
                 set3(z, k, c, (lane(carried, o), lane(carried, o + 6 * GROUP), lane(carried, o + 12 * GROUP)))
         for j in range(depth):
             t = depth - 1 - j
-            x = lane3(paths, t * 3 * GROUP + limb)
+            x = quad3(paths, t * 3 * GROUP + limb)
             set3(z, first + limb * depth + j, c, x)
             set3(y, first + limb * depth + j, c, scale(lane(memory, in_memory(t, limb) + DI * GROUP), x))
 
@@ -1034,7 +1020,7 @@ def answer(levels, limb, iv, t, a, al, reach, paths, given):
     """Acceleration of joint t to `given` D^-1 z, by the path of its unit effort (P12); a, al: the base's."""
     own = iv + len(levels) - 1 - t
     o = t * 6 * GROUP + limb
-    qdd = lane(given, own) + dot(lane3(reach, o), al) + dot(lane3(reach, o + 3 * GROUP), a)
+    qdd = lane(given, own) + dot(quad3(reach, o), al) + dot(quad3(reach, o + 3 * GROUP), a)
     for k in range(len(levels) - 1 - t):
         qdd += lane(paths, ((t + 1 + k) * DEEPEST + k) * GROUP + limb) * lane(given, own - 1 - k)
     return qdd
@@ -1083,8 +1069,8 @@ def respond(levels, robot, memory, X):
 @inline
 def face(t, limb, E_, memory):
     """Write the attitude of joint t in the world from that of its carrier and return it."""
-    R = matmul(lane9(memory, in_memory(t + 1, limb) + ATTITUDE * GROUP), E_)
-    to_lane9(memory, in_memory(t, limb) + ATTITUDE * GROUP, R)
+    R = matmul(quad9(memory, in_memory(t + 1, limb) + ATTITUDE * GROUP), E_)
+    to_quad9(memory, in_memory(t, limb) + ATTITUDE * GROUP, R)
     return R
 
 
@@ -1097,7 +1083,7 @@ def base_attitude(levels, robot, q, memory):
         R = quaternion_matrix(Q[0], Q[1], Q[2], Q[3])
     for g, _ in enumerate(levels[0]):
         for limb in abreast(GROUP):
-            to_lane9(group_memory(memory, g), in_memory(len(levels), limb) + ATTITUDE * GROUP, R)
+            to_quad9(group_memory(memory, g), in_memory(len(levels), limb) + ATTITUDE * GROUP, R)
     return R
 
 
@@ -1111,25 +1097,25 @@ def attitudes(levels, robot, q, memory):
         for j in range(len(levels)):
             for limb in abreast(count):
                 t = len(levels) - 1 - j
-                face(t, limb, lane9(mine, in_memory(t, limb) + E * GROUP), mine)
+                face(t, limb, quad9(mine, in_memory(t, limb) + E * GROUP), mine)
 
 
 @inline
 def see(robot, t, limb, memory):
     """Write pose and twist of joint t, placed, from its carrier's; returns `body_books` of the body behind it."""
     o, c = in_memory(t, limb), in_memory(t + 1, limb)
-    R, xc = lane9(memory, c + ATTITUDE * GROUP), lane3(memory, c + PLACE * GROUP)
-    w, v = lane3(memory, c + SPIN * GROUP), lane3(memory, c + SPEED * GROUP)
-    p = lane3(robot, parameter(t, P0, limb))
+    R, xc = quad9(memory, c + ATTITUDE * GROUP), quad3(memory, c + PLACE * GROUP)
+    w, v = quad3(memory, c + SPIN * GROUP), quad3(memory, c + SPEED * GROUP)
+    p = quad3(robot, parameter(t, P0, limb))
     m, h, inertia = rigid_body(robot, t, limb)
-    E_, wi, rate = lane9(memory, o + E * GROUP), lane3(memory, o + SPIN * GROUP), lane(memory, o + RATE * GROUP)
+    E_, wi, rate = quad9(memory, o + E * GROUP), quad3(memory, o + SPIN * GROUP), lane(memory, o + RATE * GROUP)
     Ri = face(t, limb, E_, memory)
     xi = add(xc, mul(R, p))
     vi = tmul(E_, add(v, cross(w, p)))
     moment, linear, angular, energy = body_books(m, h, inertia, Ri, xi, wi, vi)
     energy += 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
-    to_lane3(memory, o + PLACE * GROUP, xi)
-    to_lane3(memory, o + SPEED * GROUP, vi)
+    to_quad3(memory, o + PLACE * GROUP, xi)
+    to_quad3(memory, o + SPEED * GROUP, vi)
     return moment, linear, angular, energy
 
 
@@ -1142,10 +1128,10 @@ def show(levels, limbs, memory, seen, w):
             break
         limb, t = rank(levels, w.shape[0], i, limbs)
         mine, o = group_memory(memory, limb // GROUP), in_memory(t, limb % GROUP)
-        set9(w, i, rows.RW, lane9(mine, o + ATTITUDE * GROUP))
-        set3(w, i, rows.XW, lane3(mine, o + PLACE * GROUP))
-        set3(w, i, rows.W, lane3(mine, o + SPIN * GROUP))
-        set3(w, i, rows.V, lane3(mine, o + SPEED * GROUP))
+        set9(w, i, rows.RW, quad9(mine, o + ATTITUDE * GROUP))
+        set3(w, i, rows.XW, quad3(mine, o + PLACE * GROUP))
+        set3(w, i, rows.W, quad3(mine, o + SPIN * GROUP))
+        set3(w, i, rows.V, quad3(mine, o + SPEED * GROUP))
 
 
 @inline
@@ -1195,11 +1181,11 @@ def twist_limb(levels, robot, limb, iv, qd, memory, spin, v, out):
         return
     t = len(levels) - 1
     rate = lane(qd, iv)
-    E_ = lane9(memory, in_memory(t, limb) + E * GROUP)
-    v = tmul(E_, add(v, cross(spin, lane3(robot, parameter(t, P0, limb)))))
+    E_ = quad9(memory, in_memory(t, limb) + E * GROUP)
+    v = tmul(E_, add(v, cross(spin, quad3(robot, parameter(t, P0, limb)))))
     spin = add(tmul(E_, spin), (0.0, 0.0, rate))
-    to_lane3(out, t * 6 * GROUP + limb, spin)
-    to_lane3(out, (t * 6 + 3) * GROUP + limb, v)
+    to_quad3(out, t * 6 * GROUP + limb, spin)
+    to_quad3(out, (t * 6 + 3) * GROUP + limb, v)
     twist_limb(levels[1:], robot, limb, iv + 1, qd, memory, spin, v, out)
 
 
@@ -1224,5 +1210,5 @@ def twists(levels, robot, memory, seen, qd, o, w):
                 break
             limb, t = rank(levels, w.shape[0], i, limbs)
             if limb // GROUP == g:
-                set3(w, i, o, lane3(out, t * 6 * GROUP + limb % GROUP))
-                set3(w, i, o + 3, lane3(out, (t * 6 + 3) * GROUP + limb % GROUP))
+                set3(w, i, o, quad3(out, t * 6 * GROUP + limb % GROUP))
+                set3(w, i, o + 3, quad3(out, (t * 6 + 3) * GROUP + limb % GROUP))
