@@ -34,7 +34,7 @@ QUAD = 4
 """Numbers in a 256-bit register: limbs that go abreast, and what `lanes.combine` takes at once."""
 NARROW = '"min-legal-vector-width"="256"'
 """Attribute of a function that leaves 512-bit registers alone: while a few of them are shuffled, one of the two ports
-that do all other arithmetic is closed. What is made of whole lanes drops it."""
+that do all other arithmetic is closed."""
 ROLLED, ONE_VECTOR, ONE_BY_ONE = (
     ("llvm.loop.unroll.disable",),
     ("llvm.loop.interleave.count", ir.IntType(32)(1)),
