@@ -107,7 +107,7 @@ class Model:
     """Set for robots that are a base and equal limbs; all others go to the driver for any tree."""
 
     @property
-    def lanes(self) -> tuple[tuple[int, ...], Array]:
+    def lanes(self) -> tuple[tuple[tuple[int, ...], ...], Array]:
         """Levels and packed rows of `limbs` for kernels that serve both drivers; for any other tree () and nothing."""
         return (self.limbs.levels, self.limbs.robot) if self.limbs is not None else ((), np.empty(0))
 
