@@ -523,7 +523,7 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
 
     added (nv,) joins the armature; None: nothing does.
     """
-    limbs, _, iv = dimensions(levels, robot)
+    _, _, iv = dimensions(levels, robot)
     depth = len(levels)
     attacked = nonzero(f_ext)
     for g, _ in enumerate(levels[0]):
@@ -543,7 +543,7 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
             for limb in abreast(count):
                 inward(own, t, limb, mine)
     spin, a = base_motion(robot, q, qd)
-    a, al = base_acceleration(levels, robot, limbs, spin, a, tau, f_ext, memory, qdd)
+    a, al = base_acceleration(levels, robot, spin, a, tau, f_ext, memory, qdd)
     for g, _ in enumerate(levels[0]):
         own, count, first = group(levels, robot, g)
         mine = group_memory(memory, g)
@@ -559,7 +559,7 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
 
 
 @inline
-def base_acceleration(levels, robot, limbs, spin, a, tau, f_ext, memory, qdd):
+def base_acceleration(levels, robot, spin, a, tau, f_ext, memory, qdd):
     """Acceleration of the base's origin and angular one, from what it feels of its limbs; a free base's into qdd.
 
     spin, a: those of `base_motion`.
@@ -877,7 +877,6 @@ def contact_paths(levels, robot, memory, rows_count, count, carrier, seat, z, y)
     memory: of `aba`, with attitudes.
     """
     limbs, _, iv = dimensions(levels, robot)
-    len(levels)
     joint, contact, taken = stack(GROUP), stack(GROUP), stack(DEEPEST + 1)
     paths, carried = stack(PATH_SIZE), stack(CARRIED_SIZE)
     for begin in range(0, 3 * count, LANES):
