@@ -225,30 +225,13 @@ def lane3(x, o):
 @inline
 def lane6(x, o):
     """Six numbers of one lane."""
-    return (
-        lane(x, o),
-        lane(x, o + LANES),
-        lane(x, o + 2 * LANES),
-        lane(x, o + 3 * LANES),
-        lane(x, o + 4 * LANES),
-        lane(x, o + 5 * LANES),
-    )
+    return (*lane3(x, o), *lane3(x, o + 3 * LANES))
 
 
 @inline
 def lane9(x, o):
     """Nine numbers of one lane."""
-    return (
-        lane(x, o),
-        lane(x, o + LANES),
-        lane(x, o + 2 * LANES),
-        lane(x, o + 3 * LANES),
-        lane(x, o + 4 * LANES),
-        lane(x, o + 5 * LANES),
-        lane(x, o + 6 * LANES),
-        lane(x, o + 7 * LANES),
-        lane(x, o + 8 * LANES),
-    )
+    return (*lane6(x, o), *lane3(x, o + 6 * LANES))
 
 
 @inline
