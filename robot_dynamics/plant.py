@@ -449,7 +449,7 @@ class Plant:
     @property
     def tau(self) -> Array:
         """Applied joint efforts (n,) of the last step: PD by the velocity at its end, clamped [N m, N]."""
-        return self._joints.data[at.MOTOR, self.model.v_index - self.model.nv]
+        return self._joints.data[at.MOTOR, self._joints.number[at.ACTUATOR]]
 
     @property
     def contacts(self) -> Contacts:
@@ -580,10 +580,11 @@ def _joints(model: Model, params: PlantParams) -> at.Joints:
     single = np.array([kind in ONE_DOF for kind in model.joint_kinds], dtype=bool)
     speed = params.no_load_speed
     no_load = model.velocity_limit if isinstance(speed, str) else (np.inf if speed is None else speed)
-    number = np.full((3, n), -1)
+    number = np.full((4, n), -1)
     number[at.JOINT_Q], number[at.JOINT_V] = model.q_index, model.v_index
-    actuators = model.nv - number[at.JOINT_V, 0] if n else 0
-    own = number[at.JOINT_V] - (model.nv - actuators)
+    first = model.v_index.min(initial=model.nv)
+    own = number[at.ACTUATOR] = model.v_index - first
+    actuators = model.nv - first
     place, data = np.zeros(actuators, np.int64), aligned((at.JOINT_FIGURES, actuators))
     place[own] = model.q_index
     data[at.COULOMB, own] = np.where(single, model.friction, 0.0) * params.joint_friction

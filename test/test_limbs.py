@@ -13,7 +13,7 @@ from robot_dynamics.kernels import batch, jit, limbs
 from robot_dynamics.kernels.jit import config
 from robot_dynamics.model import build_model
 
-SHAPES = [(4, 3), (6, 3), (3, 3), (2, 6), (5, 1)]
+SHAPES = [(4, 3), (6, 3), (3, 3), (2, 6), (5, 1), (8, 2)]
 
 
 def limbed_robot(seed, count, depth, kinds=("revolute", "continuous")):

@@ -23,8 +23,8 @@ MOST_CONTACTS = 64
 PUSHES = 16
 
 # rows of Joints.number (., n) and of Joints.data (., m)
-JOINT_Q, JOINT_V, JOINT_ROW = range(3)
-"""Index in q and in qd, kernel row; the row is -1 for joints without a single axis."""
+JOINT_Q, JOINT_V, JOINT_ROW, ACTUATOR = range(4)
+"""Index in q and in qd, kernel row, actuator; the row is -1 for joints without a single axis."""
 COULOMB, LOWER, UPPER, EFFORT, FALL = range(5)
 """Coulomb friction, stops, largest effort; 2 over the speed at which a driving motor has no effort left."""
 MOTOR, HELD, APPLIED, SATURATED, LATER, POSITION = 5, 6, 8, 9, 10, 11
@@ -100,7 +100,7 @@ class Robot(NamedTuple):
 
 
 class Joints(NamedTuple):
-    """Joints: number (3, n); of actuators: place (m,), index in q, and data (JOINT_FIGURES, m).
+    """Joints: number (4, n); of actuators: place (m,), index in q, and data (JOINT_FIGURES, m).
 
     dofs (DOF_ROWS, nv), configurations (CONFIGURATION_ROWS, nq).
     """

@@ -48,7 +48,7 @@ def read_sensors(number, data, q, qd, qdd, mount, position, velocity, effort, od
     """
     for j in range(number.shape[1]):
         position[j], velocity[j] = q[number[at.JOINT_Q, j]], qd[number[at.JOINT_V, j]]
-        effort[j] = data[at.MOTOR, number[at.JOINT_V, j] - (qd.shape[0] - data.shape[1])]
+        effort[j] = data[at.MOTOR, number[at.ACTUATOR, j]]
     attitude, w, force = part4(mount, ATTITUDE), ZERO3, sub(ZERO3, part3(mount, GRAVITY))
     if odometry.shape[0]:
         attitude, w, root, lever = inertial(mount, part4(q, 3), part6(qd, 0), part6(qdd, 0))

@@ -85,7 +85,7 @@ def first_dof(joints):
 @inline
 def actuator_of(joints, j):
     """Number of joint j's actuator."""
-    return v_of(joints, j) - first_dof(joints)
+    return joints.number[at.ACTUATOR, j]
 
 
 @inline
@@ -241,7 +241,7 @@ def surface_velocity(robot, ground, c):
 
 @inline
 def next_twists(levels, robot, qd):
-    """Second twists of all rows, of the velocity qd."""
+    """Second twists of all rows that anyone looks at, of the velocity qd."""
     twists_of(levels, robot.limbed, robot.memory, robot.seen, robot.topology, robot.parameters, qd, rows.NEXT, robot.w)
 
 
