@@ -143,7 +143,7 @@ class Energy:
     """Ledger since `reset` [J]: kinetic + potential + elastic = initial + work_in - dissipated_* + balance_error.
 
     `elastic` is stored in the contact springs. balance_error is that of the integration, first order in the timestep.
-    momentum_error [N s] and angular_momentum_error [N m s] (about the world's origin): what contacts, pushes and weight
+    momentum_error [N s] and angular_momentum_error [N m s] (about the centre of mass): what contacts, pushes and weight
     do not explain of a floating robot's momentum; nan with a fixed base.
     """
 

@@ -9,6 +9,7 @@ import robot_dynamics.plant
 from robot_dynamics.errors import DivergedError, ParameterError, ShapeError, SingularModelError, UnknownNameError
 from robot_dynamics.kinematics import Points
 from robot_dynamics.plant import Plant, PlantParams, SensorNoise
+from robot_dynamics.spatial import rotation_from_quaternion
 
 G = 9.81
 MASS, SPIN = 2.0, 0.04
@@ -326,9 +327,10 @@ def test_a_ball_struck_sideways_slides_or_rolls(friction):
     normal = MASS * (1.0 + 1e-3 * G)
     rolling = 1.0 / (1.0 / MASS + 0.1**2 / SPIN)
     impulse = min(friction * normal, rolling)
-    assert plant.qd[3] == pytest.approx(1.0 - impulse / MASS, rel=1e-9)
+    velocity = rotation_from_quaternion(plant.q[3:7]) @ plant.qd[3:6]
+    assert velocity[0] == pytest.approx(1.0 - impulse / MASS, rel=1e-9)
     assert plant.qd[1] == pytest.approx(0.1 * impulse / SPIN, rel=1e-9)
-    assert abs(plant.qd[5]) < 1e-12
+    assert abs(velocity[2]) < 1e-12
 
 
 @pytest.mark.parametrize("contact", [rd.SpringDamper(friction=0.0), rd.Impulse(friction=0.0)], ids=["soft", "hard"])
@@ -344,7 +346,7 @@ def test_soft_landing_ends_on_the_ground_and_at_rest():
     plant = falling(body(), 0.1002, [0.0, 0.0, 0.0, 0.0, 0.0, -0.5], PlantParams(contact=rd.Impulse()))
     plant.step()
     assert plant.q[2] == pytest.approx(0.1, abs=1e-9)
-    assert abs(plant.qd[5]) < 1e-12
+    assert abs(velocity[2]) < 1e-12
 
 
 def test_below_the_surface_speed_is_turned_and_depth_given_back():

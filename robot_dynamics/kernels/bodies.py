@@ -3,7 +3,7 @@
 import numpy as np
 
 from .jit import inline, kernel, routine
-from .link import body_books
+from .link import body_books, composite_to_parent
 from .rows import (
     AL,
     ARMATURE,
@@ -40,8 +40,10 @@ from .rows import (
 from .scalar import (
     IDENTITY,
     ZERO3,
+    ZERO6,
     acceleration_matrix,
     add,
+    add6,
     cross,
     dot,
     matmul,
@@ -228,6 +230,19 @@ def books(topology, parameters, qd, w):
         angular = add(angular, add(angular_i, mul(row9(w, j, RW), scale(rate, rotor))))
         energy += energy_i + rate * (0.5 * parameters[i, ARMATURE] * rate + dot(rotor, row3(w, j, W)))
     return moment, linear, angular, energy
+
+
+@routine
+def second_moment(topology, parameters, w):
+    """Rotational inertia of all bodies about the world's origin, world axes; needs `world_poses`."""
+    total = ZERO6
+    for i in range(1, topology.shape[0]):
+        _, own = composite_to_parent(
+            row9(w, i, RW), row3(w, i, XW), parameters[i, MASS], row3(parameters, i, MOMENT),
+            row6(parameters, i, INERTIA),
+        )  # fmt: skip
+        total = add6(total, own)
+    return total
 
 
 @kernel

@@ -1101,7 +1101,10 @@ def attitudes(levels, robot, q, memory):
 
 @inline
 def see(robot, t, limb, memory):
-    """Write pose and twist of joint t, placed, from its carrier's; returns `body_books` of the body behind it."""
+    """Write pose and twist of joint t, placed, from its carrier's; returns what `body_books` does of the body behind it.
+
+    Linear and angular momentum, kinetic energy, then first and second moment of mass about the world's origin.
+    """
     o, c = in_memory(t, limb), in_memory(t + 1, limb)
     R, xc = quad9(memory, c + ATTITUDE * GROUP), quad3(memory, c + PLACE * GROUP)
     w, v = quad3(memory, c + SPIN * GROUP), quad3(memory, c + SPEED * GROUP)
@@ -1111,31 +1114,65 @@ def see(robot, t, limb, memory):
     Ri = face(t, limb, E_, memory)
     xi = add(xc, mul(R, p))
     vi = tmul(E_, add(v, cross(w, p)))
-    moment, linear, angular, energy = body_books(m, h, inertia, Ri, xi, wi, vi)
+    _, linear, angular, energy = body_books(m, h, inertia, Ri, xi, wi, vi)
     energy += 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
     to_quad3(memory, o + PLACE * GROUP, xi)
     to_quad3(memory, o + SPEED * GROUP, vi)
-    return moment, linear, angular, energy
+    return linear, angular, energy, *composite_to_parent(Ri, xi, m, h, inertia)
 
 
 @inline
-def show(levels, limbs, memory, seen, w):
-    """Copy poses and twists of the joints whose rows are `seen` to the workspace of `tree`."""
+def move_joint(robot, t, limb, memory):
+    """Write origin and twist of joint t, whose attitude is there, from its carrier's (R1)."""
+    o, c = in_memory(t, limb), in_memory(t + 1, limb)
+    E_, p = quad9(memory, o + E * GROUP), quad3(robot, parameter(t, P0, limb))
+    w, wi = quad3(memory, c + SPIN * GROUP), tmul(E_, quad3(memory, c + SPIN * GROUP))
+    x = add(quad3(memory, c + PLACE * GROUP), mul(quad9(memory, c + ATTITUDE * GROUP), p))
+    v = tmul(E_, add(quad3(memory, c + SPEED * GROUP), cross(w, p)))
+    to_quad3(memory, o + PLACE * GROUP, x)
+    to_quad3(memory, o + SPIN * GROUP, (wi[0], wi[1], wi[2] + lane(memory, o + RATE * GROUP)))
+    to_quad3(memory, o + SPEED * GROUP, v)
+
+
+@routine
+def move(levels, robot, memory, q, qd):
+    """Write origins and twists of a free base and its joints, after `books` of the same attitudes and joint rates."""
+    if robot[BASE_DOFS] == 0.0:
+        return
+    x, spin, v = part3(q, 0), part3(qd, 0), part3(qd, 3)
+    for g, _ in enumerate(levels[0]):
+        own, count, _ = group(levels, robot, g)
+        mine = group_memory(memory, g)
+        to_base(levels, PLACE, x, mine)
+        to_base(levels, SPIN, spin, mine)
+        to_base(levels, SPEED, v, mine)
+        for j in range(len(levels)):
+            for limb in abreast(count):
+                move_joint(own, len(levels) - 1 - j, limb, mine)
+
+
+@routine
+def show(levels, robot, memory, seen, w):
+    """Copy poses and twists of world, base and the joints whose rows are `seen` to the workspace of `tree`."""
+    limbs, _, iv = dimensions(levels, robot)
+    show_row(0, IDENTITY, ZERO3, ZERO3, ZERO3, w)
+    if iv > 0:
+        o = in_memory(len(levels), 0)
+        R, x = quad9(memory, o + ATTITUDE * GROUP), quad3(memory, o + PLACE * GROUP)
+        show_row(1, R, x, quad3(memory, o + SPIN * GROUP), quad3(memory, o + SPEED * GROUP), w)
     for k in range(seen.shape[0]):
         i = seen[k]
         if i < 0:
             break
         limb, t = rank(levels, w.shape[0], i, limbs)
         mine, o = group_memory(memory, limb // GROUP), in_memory(t, limb % GROUP)
-        set9(w, i, rows.RW, quad9(mine, o + ATTITUDE * GROUP))
-        set3(w, i, rows.XW, quad3(mine, o + PLACE * GROUP))
-        set3(w, i, rows.W, quad3(mine, o + SPIN * GROUP))
-        set3(w, i, rows.V, quad3(mine, o + SPEED * GROUP))
+        R, x = quad9(mine, o + ATTITUDE * GROUP), quad3(mine, o + PLACE * GROUP)
+        show_row(i, R, x, quad3(mine, o + SPIN * GROUP), quad3(mine, o + SPEED * GROUP), w)
 
 
 @inline
-def show_base(i, R, x, spin, v, w):
-    """Write pose and twist of the world's or the base's row."""
+def show_row(i, R, x, spin, v, w):
+    """Write pose and twist of a row."""
     set9(w, i, rows.RW, R)
     set3(w, i, rows.XW, x)
     set3(w, i, rows.W, spin)
@@ -1143,17 +1180,16 @@ def show_base(i, R, x, spin, v, w):
 
 
 @routine
-def books(levels, robot, memory, seen, q, qd, w, out):
-    """`bodies.books` into `out` (10,), leaving poses and twists of all rows in memory, of base and `seen` ones in w."""
-    limbs, _, iv = dimensions(levels, robot)
+def books(levels, robot, memory, q, qd, out):
+    """`propagators.books_of` into `out` (16,), leaving poses and twists of all rows in memory."""
+    _, _, iv = dimensions(levels, robot)
     place(levels, robot, q, qd, memory)
-    show_base(0, IDENTITY, ZERO3, ZERO3, ZERO3, w)
     R, x, spin, v = base_attitude(levels, robot, q, memory), ZERO3, ZERO3, ZERO3
     if iv > 0:
         x, spin, v = part3(q, 0), part3(qd, 0), part3(qd, 3)
-        show_base(1, R, x, spin, v, w)
     m, h, inertia = base_body(robot)
-    moment, linear, angular, energy = body_books(m, h, inertia, R, x, spin, v)
+    _, linear, angular, energy = body_books(m, h, inertia, R, x, spin, v)
+    moment, second = composite_to_parent(R, x, m, h, inertia)
     for g, _ in enumerate(levels[0]):
         own, count, _ = group(levels, robot, g)
         mine = group_memory(memory, g)
@@ -1162,15 +1198,16 @@ def books(levels, robot, memory, seen, q, qd, w, out):
         for j in range(len(levels)):
             for limb in abreast(count):
                 more = see(own, len(levels) - 1 - j, limb, mine)
-                moment = add(moment, more[0])
-                linear = add(linear, more[1])
-                angular = add(angular, more[2])
-                energy += more[3]
-    show(levels, limbs, memory, seen, w)
+                linear = add(linear, more[0])
+                angular = add(angular, more[1])
+                energy += more[2]
+                moment = add(moment, more[3])
+                second = add6(second, more[4])
     part3_to(out, 0, moment)
     part3_to(out, 3, linear)
     part3_to(out, 6, angular)
     out[9] = energy
+    part6_to(out, 10, second)
 
 
 @inline

@@ -1,28 +1,41 @@
-"""Steps on the configuration space: joints move on lines, free bodies along the screw of their twist."""
+"""Steps on the configuration space.
+
+`integrate` moves joints on lines and free bodies along the screw of their twist; `take_step` is a step of the plant.
+"""
 
 import math
 
-from .jit import inline, kernel
-from .rows import FIXED, FREE, KIND, first_q, first_v, part3, part3_to, part4
+from .jit import inline, kernel, routine
+from .rows import FIXED, FOLLOWS, FREE, KIND, first_q, first_v, part3, part3_to, part4, part4_to
 from .scalar import add, cross, mul, quaternion_matrix, scale, sub, tmul
 
 
 @inline
-def turned(x, w):
-    """Quaternion x y z w of R(x) exp([w]), normalised."""
+def rotation_by(w):
+    """Quaternion x y z w of exp([w])."""
     angle = math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     # sin(angle / 2) / angle by its series near 0
     s = math.sin(0.5 * angle) / angle if angle > 1e-4 else 0.5 - angle * angle / 48.0
-    c = math.cos(0.5 * angle)
-    a = s * w[0]
-    b = s * w[1]
-    d = s * w[2]
-    y0 = x[0] * c + x[3] * a + x[1] * d - x[2] * b
-    y1 = x[1] * c + x[3] * b + x[2] * a - x[0] * d
-    y2 = x[2] * c + x[3] * d + x[0] * b - x[1] * a
-    y3 = x[3] * c - x[0] * a - x[1] * b - x[2] * d
-    k = 1.0 / math.sqrt(y0 * y0 + y1 * y1 + y2 * y2 + y3 * y3)
-    return (y0 * k, y1 * k, y2 * k, y3 * k)
+    return (s * w[0], s * w[1], s * w[2], math.cos(0.5 * angle))
+
+
+@inline
+def turned(x, y):
+    """Quaternion x y z w of R(x) R(y), normalised."""
+    z0 = x[0] * y[3] + x[3] * y[0] + x[1] * y[2] - x[2] * y[1]
+    z1 = x[1] * y[3] + x[3] * y[1] + x[2] * y[0] - x[0] * y[2]
+    z2 = x[2] * y[3] + x[3] * y[2] + x[0] * y[1] - x[1] * y[0]
+    z3 = x[3] * y[3] - x[0] * y[0] - x[1] * y[1] - x[2] * y[2]
+    k = 1.0 / math.sqrt(z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3)
+    return (z0 * k, z1 * k, z2 * k, z3 * k)
+
+
+@inline
+def rotate_back(y, v):
+    """R(y)^T v of a unit quaternion."""
+    u = (y[0], y[1], y[2])
+    t = scale(2.0, cross(v, u))
+    return add(v, add(scale(y[3], t), cross(t, u)))
 
 
 @inline
@@ -79,11 +92,29 @@ def integrate(topology, q, qd, dt, out):
             R = quaternion_matrix(x[0], x[1], x[2], x[3])
             w = scale(dt, part3(qd, iv))
             part3_to(out, iq, add(part3(q, iq), mul(R, screw_translation(w, scale(dt, part3(qd, iv + 3))))))
-            y = turned(x, w)
-            for k in range(4):
-                out[iq + 3 + k] = y[k]
+            part4_to(out, iq + 3, turned(x, rotation_by(w)))
         elif kind != FIXED:
             out[iq] = q[iq] + dt * qd[iv]
+
+
+@routine
+def take_step(topology, q, u, dt, qd):
+    """Move q by dt u, u in the axes of the start of the step, and turn the velocities qd from these into the new axes.
+
+    Free bodies: p <- p + dt R v, R <- R exp([dt w]), and v of qd <- exp([dt w])^T v (T2).
+    """
+    for i in range(1, topology.shape[0]):
+        kind = topology[i, KIND]
+        iq = first_q(topology, i)
+        iv = first_v(topology, i)
+        if kind == FREE:
+            x, y = part4(q, iq + 3), rotation_by(scale(dt, part3(u, iv)))
+            R = quaternion_matrix(x[0], x[1], x[2], x[3])
+            part3_to(q, iq, add(part3(q, iq), mul(R, scale(dt, part3(u, iv + 3)))))
+            part4_to(q, iq + 3, turned(x, y))
+            part3_to(qd, iv + 3, rotate_back(y, part3(qd, iv + 3)))
+        elif kind != FIXED and topology[i, FOLLOWS] == 0:
+            q[iq] += dt * u[iv]
 
 
 @kernel

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .contact import CONTACT_COLUMNS, Scratch, scratch
 from .lanes import aligned, whole
 from .limbs import MEMORY
-from .rows import WORKSPACE
+from .rows import FREE, IV, KIND, WORKSPACE
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -71,7 +71,7 @@ ACTIVE, LANDED, CHOSEN, ROW_INDEX = range(4)
 # columns of State.ledger
 KINETIC, POTENTIAL, ELASTIC, WORK, DISSIPATED_JOINT, DISSIPATED_CONTACT, THROUGHPUT, INITIAL = range(8)
 ACCOUNTED, MOMENTUM, COM, MASS, RESIDUAL = 8, 14, 20, 23, 24
-"""Momentum (linear, angular about the world's origin) that the impulses since the reset account for, and the actual
+"""Momentum (linear, angular about the centre of mass) that the impulses since the reset account for, and the actual
 one; centre of mass and mass; residual of the solver."""
 LEDGER = 25
 STEPS, ITERATIONS, UNCONVERGED = range(3)
@@ -86,7 +86,8 @@ PUSH_COLUMNS = 13
 class Robot(NamedTuple):
     """Packed robot, and for `limbs`; workspaces of both; H's factor (mimic robots), wrenches (6 nb,).
 
-    seen (rows,): the limbs' rows whose poses and twists `limbs` leaves in w, then -1.
+    seen (rows,): the limbs' rows whose poses and twists `limbs` leaves in w, then -1; free (m,): first dofs of free
+    joints.
     """
 
     topology: Integers
@@ -97,6 +98,7 @@ class Robot(NamedTuple):
     w: Floats
     factor: Floats
     f_ext: Floats
+    free: Integers
 
 
 class Joints(NamedTuple):
@@ -185,7 +187,8 @@ def robot(topology: Integers, parameters: Floats, limbed: Floats, nv: int, bodie
     """Bundle with fresh workspace; `dense` for robots with mimic joints."""
     factor = np.zeros((nv, nv)) if dense else np.zeros((0, 0))
     memory, w = aligned((MEMORY,)), aligned((len(topology), WORKSPACE))
-    return Robot(topology, parameters, limbed, memory, np.full(len(topology), -1), w, factor, np.zeros(6 * bodies))
+    seen, free = np.full(len(topology), -1), topology[topology[:, KIND] == FREE, IV].copy()
+    return Robot(topology, parameters, limbed, memory, seen, w, factor, np.zeros(6 * bodies), free)
 
 
 def state(nq: int, nv: int) -> State:

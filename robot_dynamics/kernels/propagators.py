@@ -10,7 +10,7 @@ for all others; by it the routines below decide. Callers put `divide` before wha
 import numpy as np
 
 from . import limbs
-from .bodies import books, twists, world_poses
+from .bodies import books, second_moment, twists, world_poses
 from .dense import factorize, solve
 from .jit import inline, lean, routine
 from .lanes import aligned, stack, whole
@@ -35,7 +35,9 @@ from .rows import (
     W,
     first_v,
     parent,
+    part3,
     part3_to,
+    part6_to,
     row3,
     row6,
     row9,
@@ -76,16 +78,31 @@ def free_motion_of(levels, limbed, memory, topology, parameters, q, qd, tau, f_e
 def place_of(levels, limbed, memory, seen, topology, parameters, q, qd, w):
     """What `free_motion_of` takes to be there, in memory or in w, and what `limbs` leaves of rows that are `seen`."""
     if len(levels) > 0:
-        limbs.books(levels, limbed, memory, seen, q, qd, w, stack(10))
+        limbs.books(levels, limbed, memory, q, qd, stack(16))
+        limbs.move(levels, limbed, memory, q, qd)
+        limbs.show(levels, limbed, memory, seen, w)
     else:
         place(topology, parameters, q, w)
 
 
 @routine
-def books_of(levels, limbed, memory, seen, topology, parameters, q, qd, w, out):
-    """`bodies.books` of a state into `out` (10,), leaving poses and twists in w and what `place_of` does."""
+def move_of(levels, limbed, memory, seen, topology, parameters, q, qd, w):
+    """Poses and twists of a state that differs from that of `books_of` by place and twist of a free base."""
     if len(levels) > 0:
-        limbs.books(levels, limbed, memory, seen, q, qd, w, out)
+        limbs.move(levels, limbed, memory, q, qd)
+        limbs.show(levels, limbed, memory, seen, w)
+        return
+    if topology.shape[0] > 1 and topology[1, KIND] == FREE:
+        set3(w, 1, P, part3(q, 0))
+        world_poses(topology, w)
+        twists(topology, parameters, qd, W, w)
+
+
+@routine
+def books_of(levels, limbed, memory, topology, parameters, q, qd, w, out):
+    """`bodies.books` and `second_moment` of a state into `out` (16,), leaving poses and twists in memory or in w."""
+    if len(levels) > 0:
+        limbs.books(levels, limbed, memory, q, qd, out)
         return
     place(topology, parameters, q, w)
     world_poses(topology, w)
@@ -95,6 +112,7 @@ def books_of(levels, limbed, memory, seen, topology, parameters, q, qd, w, out):
     part3_to(out, 3, linear)
     part3_to(out, 6, angular)
     out[9] = energy
+    part6_to(out, 10, second_moment(topology, parameters, w))
 
 
 @routine

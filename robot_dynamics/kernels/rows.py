@@ -196,6 +196,15 @@ def part3_to(x, o, value):
 
 
 @inline
+def part4_to(x, o, value):
+    """Write four numbers into a vector from index o."""
+    x[o] = value[0]
+    x[o + 1] = value[1]
+    x[o + 2] = value[2]
+    x[o + 3] = value[3]
+
+
+@inline
 def part6_to(x, o, value):
     """Write six numbers into a vector from index o."""
     part3_to(x, o, (value[0], value[1], value[2]))

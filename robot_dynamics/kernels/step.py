@@ -25,8 +25,7 @@ from .contact import (
 from .jit import inline, lean, routine, spread
 from .lanes import stack
 from .language import abreast, anywhere, each
-from .link import body_blocks
-from .manifold import integrate
+from .manifold import integrate, rotate_back, rotation_by, take_step
 from .propagators import (
     books_of,
     contact_paths,
@@ -34,14 +33,14 @@ from .propagators import (
     divide,
     free_motion_of,
     joint_path,
+    move_of,
     place_of,
     respond,
     twists_of,
 )
 from .rows import part3, part3_to, part4, part6, part6_to, row3, row6, row9, set3, set9
-from .scalar import ZERO3, add, apply_blocks, cross, dot, inverse_blocks, mul, quaternion_matrix, scale, sub, tmul
+from .scalar import ZERO3, add, cross, dot, inverse_symmetric, mul, quaternion_matrix, scale, smul, sub, tmul
 from .terrain import DAMPING, FRICTION, STIFFNESS, even, nearest_surface
-from .tree import composites
 
 EXPLICIT = 2
 LINEAR = 3
@@ -368,8 +367,8 @@ def attack(robot, i, r, n, f):
 
 @inline
 def note_momentum(ledger, h, x, n, f):
-    """Count the impulse of a moment n and a force f about the world's origin; x: their point at mid-step."""
-    n = add(n, cross(x, f))
+    """Count the impulse of a moment n and a force f at x about the centre of mass, both of the start of the step."""
+    n = add(n, cross(sub(x, part3(ledger, at.COM)), f))
     for k in range(3):
         ledger[at.ACCOUNTED + k] += h * f[k]
         ledger[at.ACCOUNTED + 3 + k] += h * n[k]
@@ -410,8 +409,7 @@ def push(robot, ledger, h, t, pushes):
         if acts(pushes, k, t):
             i, r, n, f = pushing(pushes, k, t)
             attack(robot, i, r, n, f)
-            x = add(point_position(robot.w, i, r), scale(0.5 * h, point_velocity(robot.w, i, r, rows.W)))
-            note_momentum(ledger, h, x, n, f)
+            note_momentum(ledger, h, point_position(robot.w, i, r), n, f)
             pushed = True
     return pushed
 
@@ -819,7 +817,7 @@ def prepare(robot, joints, ground, state, settings, command, pushes, k):
 
 @routine
 def free_motion(levels, robot, joints, state, settings, command, pushed):
-    """End velocity without coupled contacts in dofs[AHEAD]; returns whether H was regular."""
+    """End velocity without coupled contacts in dofs[AHEAD] (T1); returns whether H was regular."""
     drive(joints, state, settings, command.acting)
     failed = free_motion_of(
         levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, joints.dofs[at.TAU],
@@ -828,62 +826,87 @@ def free_motion(levels, robot, joints, state, settings, command, pushed):
     )  # fmt: skip
     for k in range(state.qd.shape[0]):
         joints.dofs[at.AHEAD, k] = state.qd[k] + settings.timestep * state.qdd[k]
+    if not settings.below:
+        for i in range(robot.free.shape[0]):
+            k = robot.free[i]
+            turning = scale(settings.timestep, cross(part3(state.qd, k), part3(state.qd, k + 3)))
+            part3_to(joints.dofs[at.AHEAD], k + 3, add(part3(joints.dofs[at.AHEAD], k + 3), turning))
     return failed < 0
 
 
-@routine
-def account(levels, robot, joints, ground, state, settings, pushes, pushed):
-    """Work and dissipation of the step from mean velocities, and the impulses that change the momentum.
+@inline
+def floats(robot):
+    """Whether the robot has a floating base."""
+    topology = robot.topology
+    return topology.shape[0] > 1 and topology[1, rows.KIND] == rows.FREE and topology[1, rows.PARENT] == 0
 
+
+@routine
+def carried_by(ground):
+    """Whether any contact carries a force."""
+    carried = False
+    for b in range(ground.bunches.shape[0]):
+        for c in range(first_of(ground, b), end_of_stirring(ground, b)):
+            carried = carried or ground.points[c, at.FORCE + 2] > 0.0
+    return carried
+
+
+@routine
+def account(levels, robot, joints, ground, state, settings, pushes, pushed, carried):
+    """Work and dissipation of the step, and the impulses that change the momentum.
+
+    Forces change the velocity while the robot moves by the mean velocity v, and do their work along the way it goes.
+    Without contact the two ways are one. Where contacts carry, the robot goes by the velocity of the end of the step:
+    what all other forces do along way - h v is taken by the contacts.
     Without pushes and explicit contacts (`pushed`) the solver has left the points' velocities of its end.
     """
     h = settings.timestep
     ledger = state.ledger
-    points, dofs, data = ground.points, joints.dofs, joints.data
+    dofs, data = joints.dofs, joints.data
     work = 0.0
+    taken = 0.0
     if pushed:
         next_twists(levels, robot, dofs[at.AHEAD])
-        work += 0.5 * h * push_power(robot.w, rows.NEXT, (state.counters[at.STEPS] + 0.5) * h, pushes)
+        t = (state.counters[at.STEPS] + 0.5) * h
+        end = 0.5 * h * push_power(robot.w, rows.NEXT, t, pushes)
+        taken = end - 0.5 * h * push_power(robot.w, rows.W, t, pushes) if carried else 0.0
+        work += end + taken
+    share = 1.0 if carried else 0.0
     lost = 0.0
     for i in abreast(data.shape[1]):
         k = first_dof(joints) + i
-        way = 0.5 * h * (state.qd[k] + dofs[at.AHEAD, k])
+        mean = 0.5 * h * (state.qd[k] + dofs[at.AHEAD, k])
+        more = share * (h * (dofs[at.AHEAD, k] + dofs[at.CHANGE, k]) - mean)
+        losing = dofs[at.DAMPING, k] * dofs[at.AHEAD, k] - data[at.HELD, i] - data[at.HELD + 1, i]
         data[at.MOTOR, i] = data[at.APPLIED, i]
-        work += way * data[at.APPLIED, i]
-        lost += way * (dofs[at.DAMPING, k] * dofs[at.AHEAD, k] - data[at.HELD, i] - data[at.HELD + 1, i])
+        work += (mean + more) * data[at.APPLIED, i]
+        lost += (mean + more) * losing
+        taken += more * (data[at.APPLIED, i] - losing)
     ledger[at.WORK] += work
     ledger[at.DISSIPATED_JOINT] += lost
     ledger[at.THROUGHPUT] += abs(work) + abs(lost)
+    ledger[at.DISSIPATED_CONTACT] += taken - contact_work(robot, ground, ledger, h, pushed)
+    weight = scale(ledger[at.MASS], row3(robot.parameters, 0, rows.GRAVITY))
+    note_momentum(ledger, h, part3(ledger, at.COM), ZERO3, weight)
+
+
+@routine
+def contact_work(robot, ground, ledger, h, pushed):
+    """Work of the contacts by the points' mean velocities; their forces go into world axes and to the momentum."""
+    points = ground.points
+    work = 0.0
     for b in range(ground.bunches.shape[0]):
         for c in range(first_of(ground, b), end_of_stirring(ground, b)):
             f = row3(points, c, at.FORCE)
             set3(points, c, at.FORCE_WORLD, ZERO3)
             if f[2] > 0.0:
-                frame = row9(points, c, at.FRAME)
-                start = row3(points, c, at.START)
-                f_world = mul(frame, f)
+                f_world = mul(row9(points, c, at.FRAME), f)
                 set3(points, c, at.FORCE_WORLD, f_world)
                 end = surface_velocity(robot, ground, c) if pushed else row3(points, c, at.END)
-                ledger[at.DISSIPATED_CONTACT] -= 0.5 * h * dot(f, add(end, start))
+                work += 0.5 * h * dot(f, add(end, row3(points, c, at.START)))
                 x = point_position(robot.w, row_of(ground, c), row3(points, c, at.ARM))
-                x = add(x, scale(0.5 * h, mul(frame, start)))
                 note_momentum(ledger, h, x, ZERO3, f_world)
-    mass = ledger[at.MASS]
-    com = add(part3(ledger, at.COM), scale(0.5 * h / max(mass, 1e-300), part3(ledger, at.MOMENTUM)))
-    note_momentum(ledger, h, com, ZERO3, scale(mass, row3(robot.parameters, 0, rows.GRAVITY)))
-
-
-@inline
-def in_flight(robot, ground):
-    """Whether a floating base is carried by no contact."""
-    topology = robot.topology
-    if topology.shape[0] < 2 or topology[1, rows.KIND] != rows.FREE or topology[1, rows.PARENT] != 0:
-        return False
-    carried = False
-    for b in range(ground.bunches.shape[0]):
-        for c in range(first_of(ground, b), end_of_stirring(ground, b)):
-            carried = carried or ground.points[c, at.FORCE + 2] > 0.0
-    return not carried
+    return work
 
 
 @routine
@@ -906,71 +929,99 @@ def heun(levels, robot, joints, state, settings):
     v' = v + h (a(q, v) + a(q (+) h v, v + h a)) / 2; the forces are those of the first-order step.
     """
     h = settings.timestep
-    dofs, q = joints.dofs, joints.configurations[at.STAGE_Q]
+    dofs, q, v = joints.dofs, joints.configurations[at.STAGE_Q], joints.dofs[at.STAGE]
+    for k in range(v.shape[0]):
+        v[k] = state.qd[k] + h * state.qdd[k]
     integrate(robot.topology, state.q, state.qd, h, q)
     free_motion_of(
-        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, q, dofs[at.AHEAD], dofs[at.TAU],
+        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, q, v, dofs[at.TAU],
         robot.f_ext[:0], dofs[at.ADDED], robot.factor, robot.w, False, dofs[at.RATE],
     )  # fmt: skip
-    for k in range(state.qd.shape[0]):
+    for k in range(v.shape[0]):
         dofs[at.AHEAD, k] = state.qd[k] + 0.5 * h * (state.qdd[k] + dofs[at.RATE, k])
+    for i in range(robot.free.shape[0]):
+        # v' is in the axes of the end of the step: into those of its start
+        k = robot.free[i]
+        way = scale(-0.5 * h, add(part3(state.qd, k), part3(dofs[at.AHEAD], k)))
+        part3_to(dofs[at.AHEAD], k + 3, rotate_back(rotation_by(way), part3(dofs[at.AHEAD], k + 3)))
+    for k in range(v.shape[0]):
         dofs[at.CHANGE, k] = 0.5 * (state.qd[k] - dofs[at.AHEAD, k])
 
 
 @routine
-def advance_state(levels, robot, joints, ground, state, settings, alone):
-    """qd, qdd and q <- q (+) h (v + w) (SPEC 6.5, 9); in flight the base moves by the mean of its twists."""
+def advance_state(levels, robot, joints, state, settings, carried, alone):
+    """qd, qdd and q at the end of the step (T2); a base that nothing carries moves by the mean of its twists.
+
+    The step of the reference simulator (`below`) is taken in the base's own axes, as if they did not turn.
+    """
     h = settings.timestep
     ahead, shift = joints.dofs[at.AHEAD], joints.dofs[at.CHANGE]
-    flight = in_flight(robot, ground)
     for k in range(state.qd.shape[0]):
         state.qdd[k] = (ahead[k] - state.qd[k]) / h
         shift[k] += ahead[k]
-    if flight:
+    if floats(robot) and not carried:
         for k in range(6):
             shift[k] = 0.5 * (state.qd[k] + ahead[k])
+    if not settings.below:
+        for i in range(robot.free.shape[0]):
+            k = robot.free[i]
+            turning = cross(part3(state.qd, k), part3(state.qd, k + 3))
+            part3_to(state.qdd, k + 3, sub(part3(state.qdd, k + 3), turning))
     if alone and settings.runge_kutta:
         runge_kutta(levels, robot, joints, state, h)
-    else:
-        for k in range(state.qd.shape[0]):
-            state.qd[k] = ahead[k]
+        return
+    for k in range(state.qd.shape[0]):
+        state.qd[k] = ahead[k]
+    if settings.below:
         integrate(robot.topology, state.q, shift, h, state.q)
-    if flight:
-        fly(levels, robot, state, h)
+    else:
+        take_step(robot.topology, state.q, shift, h, state.qd)
 
 
-@routine
-def fly(levels, robot, state, h):
-    """Flight correction (SPEC 6.4, widened): momentum and centre of mass of a floating robot become exact.
+@inline
+def central(moment, second, mass):
+    """Centre of mass, and rotational inertia about it, of first and second moment of mass about the origin."""
+    c = scale(1.0 / mass, moment)
+    x, y, z = c
+    return c, (
+        second[0] - mass * (y * y + z * z),
+        second[1] + mass * x * y,
+        second[2] + mass * x * z,
+        second[3] - mass * (x * x + z * z),
+        second[4] + mass * y * z,
+        second[5] - mass * (x * x + y * y),
+    )
 
-    The base takes up what the first-order step left over: its twist the momentum about the centre of mass, its position
-    the centre of mass. For one body that does not turn this is p <- p - h^2 g / 2.
+
+@inline
+def conserve(state, h, flight, books):
+    """Give a floating base the momentum, about the centre of mass, that the step left over (T3).
+
+    books (16,): of `books_of`, updated. In flight the centre of mass is put where the mean momentum takes it.
     """
-    ledger, last = state.ledger, state.last_ledger
+    ledger = state.ledger
     mass = ledger[at.MASS]
-    out = stack(10)
-    books_of(
-        levels, robot.limbed, robot.memory, robot.seen, robot.topology, robot.parameters, state.q, state.qd, robot.w,
-        out,
-    )  # fmt: skip
-    moment, linear, angular = part3(out, 0), part3(out, 3), part3(out, 6)
-    com = scale(1.0 / mass, moment)
-    push = sub(part3(ledger, at.ACCOUNTED), part3(last, at.ACCOUNTED))
-    turn = sub(part3(ledger, at.ACCOUNTED + 3), part3(last, at.ACCOUNTED + 3))
-    wanted = add(part3(ledger, at.MOMENTUM), push)
-    there = add(part3(ledger, at.COM), scale(h / mass, sub(wanted, scale(0.5, push))))
-    spin = sub(add(part3(ledger, at.MOMENTUM + 3), turn), cross(there, wanted))
-    df = sub(wanted, linear)
-    dn = add(sub(spin, sub(angular, cross(com, linear))), cross(sub(com, row3(robot.w, 1, rows.XW)), df))
-    composites(robot.topology, robot.parameters, state.q, robot.w)
-    M, H, N = body_blocks(robot.w[1, rows.M], row3(robot.w, 1, rows.H), row6(robot.w, 1, rows.N))
-    M, H, N = inverse_blocks(M, H, N)
-    R = row9(robot.w, 1, rows.RW)
-    dv, dw = apply_blocks(M, H, N, tmul(R, df), tmul(R, dn))
-    for k in range(3):
-        state.qd[k] += dw[k]
-        state.qd[3 + k] += dv[k]
-        state.q[k] += there[k] - com[k]
+    linear, angular = part3(books, 3), part3(books, 6)
+    com, inertia = central(part3(books, 0), part6(books, 10), mass)
+    about = sub(angular, cross(com, linear))
+    push = sub(part3(ledger, at.ACCOUNTED), linear)
+    spin = sub(part3(ledger, at.ACCOUNTED + 3), about)
+    dv, dw = scale(1.0 / mass, push), smul(inverse_symmetric(inertia), spin)
+    d = ZERO3
+    if flight:
+        there = add(part3(ledger, at.COM), scale(0.5 * h / mass, add(part3(ledger, at.MOMENTUM), add(linear, push))))
+        d = sub(there, com)
+    books[9] += dot(dv, add(linear, scale(0.5, push))) + dot(dw, add(about, scale(0.5, spin)))
+    x = part3(state.q, 0)
+    v = add(dv, cross(dw, sub(x, com)))
+    Q = part4(state.q, 3)
+    R = quaternion_matrix(Q[0], Q[1], Q[2], Q[3])
+    part3_to(state.qd, 0, add(part3(state.qd, 0), tmul(R, dw)))
+    part3_to(state.qd, 3, add(part3(state.qd, 3), tmul(R, v)))
+    part3_to(state.q, 0, add(x, d))
+    part3_to(books, 0, scale(mass, add(com, d)))
+    part3_to(books, 3, add(linear, push))
+    part3_to(books, 6, add(add(about, smul(inertia, dw)), cross(add(com, d), add(linear, push))))
 
 
 @routine
@@ -1034,20 +1085,36 @@ def weighted_sum(x, rates, g):
 
 
 @routine
-def observe(levels, robot, ground, state, settings):
-    """Poses and velocities; energies, momentum and centre of mass into the ledger. Returns the energy."""
+def observe(levels, robot, ground, state, settings, carried):
+    """Poses and velocities; energies, momentum and centre of mass into the ledger. Returns the energy.
+
+    carried: whether contacts carry in the step that ends here; None: no step ends here.
+    """
     ledger = state.ledger
-    out = stack(10)
+    h = settings.timestep
+    out = stack(16)
     books_of(
+        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w, out,
+    )  # fmt: skip
+    if carried is not None and floats(robot) and not settings.below:
+        conserve(state, h, not carried, out)
+    move_of(
         levels, robot.limbed, robot.memory, robot.seen, robot.topology, robot.parameters, state.q, state.qd, robot.w,
-        out,
     )  # fmt: skip
     elastic = touch(robot, ground, settings.scheme)
-    moment, energy = part3(out, 0), out[9]
-    part6_to(ledger, at.MOMENTUM, part6(out, 3))
-    part3_to(ledger, at.COM, scale(1.0 / max(ledger[at.MASS], 1e-300), moment))
+    moment, linear, energy = part3(out, 0), part3(out, 3), out[9]
+    com = scale(1.0 / max(ledger[at.MASS], 1e-300), moment)
+    gravity = row3(robot.parameters, 0, rows.GRAVITY)
+    if carried is not None:
+        # of the weight along the way that is not that of the mean velocity
+        way = scale(ledger[at.MASS], sub(com, part3(ledger, at.COM)))
+        taken = dot(gravity, sub(way, scale(0.5 * h, add(linear, part3(ledger, at.MOMENTUM)))))
+        ledger[at.DISSIPATED_CONTACT] += (taken if carried else 0.0) + ledger[at.ELASTIC] - elastic
+    part3_to(ledger, at.MOMENTUM, linear)
+    part3_to(ledger, at.MOMENTUM + 3, sub(part3(out, 6), cross(com, linear)))
+    part3_to(ledger, at.COM, com)
     ledger[at.KINETIC] = energy
-    ledger[at.POTENTIAL] = -dot(row3(robot.parameters, 0, rows.GRAVITY), moment)
+    ledger[at.POTENTIAL] = -dot(gravity, moment)
     ledger[at.ELASTIC] = elastic
     return energy + ledger[at.POTENTIAL] + elastic
 
@@ -1059,7 +1126,7 @@ def begin(levels, robot, ground, state, settings):
     for b in range(ground.bunches.shape[0]):
         ground.gaps[b, at.QUIET] = 0.0
     state.ledger[at.MASS] = total_mass(robot.topology, robot.parameters)
-    state.ledger[at.INITIAL] = observe(levels, robot, ground, state, settings)
+    state.ledger[at.INITIAL] = observe(levels, robot, ground, state, settings, None)
     for k in range(6):
         state.ledger[at.ACCOUNTED + k] = state.ledger[at.MOMENTUM + k]
 
@@ -1185,14 +1252,14 @@ def take(levels, robot, joints, ground, state, settings, command, problem, steps
         complete_way(levels, robot, joints, ground, settings, count, n, problem)
         if n == 0 and not pushed and unhindered(joints, settings, command.acting):
             heun(levels, robot, joints, state, settings)
-        account(levels, robot, joints, ground, state, settings, pushes, pushed)
-        advance_state(levels, robot, joints, ground, state, settings, n == 0 and not pushed)
-        energy = observe(levels, robot, ground, state, settings)
-        state.ledger[at.DISSIPATED_CONTACT] -= state.ledger[at.ELASTIC] - state.last_ledger[at.ELASTIC]
+        carried = carried_by(ground)
+        account(levels, robot, joints, ground, state, settings, pushes, pushed, carried)
+        advance_state(levels, robot, joints, state, settings, carried, n == 0 and not pushed)
+        energy = observe(levels, robot, ground, state, settings, carried)
         status = verdict(state, energy) if regular else NOT_FINITE
         if status != FINE:
             restore(joints, ground, state)
-            observe(levels, robot, ground, state, settings)
+            observe(levels, robot, ground, state, settings, None)
         else:
             state.counters[at.STEPS] += 1
             state.counters[at.ITERATIONS] = iterations
