@@ -296,6 +296,10 @@ class Plant:
         }
         step.begin(self._levels, tuple(self._robot), tuple(self._ground), tuple(self._state), tuple(self.settings))
 
+    def look(self) -> None:
+        """Have the memory of a step follow from the state, which something else than a step has written."""
+        step.look(self._levels, tuple(self._robot), tuple(self._state))
+
     def command(self, tau: ArrayLike) -> None:
         """Apply joint efforts (n,) [N m, N] from the next step on, within the effort limits."""
         self._command.now[:] = 0.0
@@ -351,12 +355,13 @@ class Plant:
         row = self.model.row_body[body]
         turn = self.model.parameters[row, rows.TURN : rows.TURN + 9].reshape(3, 3)
         self._look_at(row)
+        self.look()
         self._command.pushes[free[0]] = [
             row, self.time, self.time + duration, ramp, *wrench, *(turn.T @ self.model.link_p[i])
         ]  # fmt: skip
 
     def _look_at(self, *several: int) -> None:
-        """Have the next run leave poses and twists of these kernel rows for all who ask."""
+        """Have steps leave poses and twists of these kernel rows for all who ask."""
         seen = self._robot.seen
         base = 2 if self.model.floating_base else 1
         wanted = sorted({*seen.tolist(), *map(int, several)} - {-1, *range(base)})

@@ -105,3 +105,4 @@ class Tile:
                     if name not in GIVEN:
                         getattr(bundle, name)[...] = laned.each[..., lane]
             plant.bundles[-1].now[0] = self._command.now.each[-1, ..., lane]
+            plant.look()

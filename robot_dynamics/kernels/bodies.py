@@ -245,6 +245,17 @@ def second_moment(topology, parameters, w):
     return total
 
 
+@routine
+def shift_rows(w, x, d, v, spin):
+    """Move a free base and all it carries by d, and add the rigid motion (v at x, spin), world axes, to the twists."""
+    set3(w, 1, P, add(row3(w, 1, P), d))
+    for i in range(1, w.shape[0]):
+        R, xi = row9(w, i, RW), row3(w, i, XW)
+        set3(w, i, W, add(row3(w, i, W), tmul(R, spin)))
+        set3(w, i, V, add(row3(w, i, V), tmul(R, add(v, cross(spin, sub(xi, x))))))
+        set3(w, i, XW, add(xi, d))
+
+
 @kernel
 def energies(topology, parameters, q, qd):
     """Kinetic and potential energy; the latter is -g . (sum m c), zero at the world origin."""

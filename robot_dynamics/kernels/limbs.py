@@ -1122,33 +1122,26 @@ def see(robot, t, limb, memory):
 
 
 @inline
-def move_joint(robot, t, limb, memory):
-    """Write origin and twist of joint t, whose attitude is there, from its carrier's (R1)."""
-    o, c = in_memory(t, limb), in_memory(t + 1, limb)
-    E_, p = quad9(memory, o + E * GROUP), quad3(robot, parameter(t, P0, limb))
-    w, wi = quad3(memory, c + SPIN * GROUP), tmul(E_, quad3(memory, c + SPIN * GROUP))
-    x = add(quad3(memory, c + PLACE * GROUP), mul(quad9(memory, c + ATTITUDE * GROUP), p))
-    v = tmul(E_, add(quad3(memory, c + SPEED * GROUP), cross(w, p)))
-    to_quad3(memory, o + PLACE * GROUP, x)
-    to_quad3(memory, o + SPIN * GROUP, (wi[0], wi[1], wi[2] + lane(memory, o + RATE * GROUP)))
-    to_quad3(memory, o + SPEED * GROUP, v)
+def shift(t, limb, x, d, v, w, memory):
+    """Move joint t by d and add the rigid motion with velocity v at x and angular velocity w to its twist, world axes."""
+    o = in_memory(t, limb)
+    R, xi = quad9(memory, o + ATTITUDE * GROUP), quad3(memory, o + PLACE * GROUP)
+    spin = add(quad3(memory, o + SPIN * GROUP), tmul(R, w))
+    speed = add(quad3(memory, o + SPEED * GROUP), tmul(R, add(v, cross(w, sub(xi, x)))))
+    to_quad3(memory, o + PLACE * GROUP, add(xi, d))
+    to_quad3(memory, o + SPIN * GROUP, spin)
+    to_quad3(memory, o + SPEED * GROUP, speed)
 
 
 @routine
-def move(levels, robot, memory, q, qd):
-    """Write origins and twists of a free base and its joints, after `books` of the same attitudes and joint rates."""
-    if robot[BASE_DOFS] == 0.0:
-        return
-    x, spin, v = part3(q, 0), part3(qd, 0), part3(qd, 3)
+def shift_all(levels, robot, memory, x, d, v, w):
+    """`shift` of the base and all joints."""
     for g, _ in enumerate(levels[0]):
-        own, count, _ = group(levels, robot, g)
+        _, count, _ = group(levels, robot, g)
         mine = group_memory(memory, g)
-        to_base(levels, PLACE, x, mine)
-        to_base(levels, SPIN, spin, mine)
-        to_base(levels, SPEED, v, mine)
-        for j in range(len(levels)):
+        for t in range(len(levels) + 1):
             for limb in abreast(count):
-                move_joint(own, len(levels) - 1 - j, limb, mine)
+                shift(t, limb, x, d, v, w, mine)
 
 
 @routine

@@ -10,7 +10,7 @@ for all others; by it the routines below decide. Callers put `divide` before wha
 import numpy as np
 
 from . import limbs
-from .bodies import books, second_moment, twists, world_poses
+from .bodies import books, second_moment, shift_rows, twists, world_poses
 from .dense import factorize, solve
 from .jit import inline, lean, routine
 from .lanes import aligned, stack, whole
@@ -35,7 +35,6 @@ from .rows import (
     W,
     first_v,
     parent,
-    part3,
     part3_to,
     part6_to,
     row3,
@@ -79,23 +78,28 @@ def place_of(levels, limbed, memory, seen, topology, parameters, q, qd, w):
     """What `free_motion_of` takes to be there, in memory or in w, and what `limbs` leaves of rows that are `seen`."""
     if len(levels) > 0:
         limbs.books(levels, limbed, memory, q, qd, stack(16))
-        limbs.move(levels, limbed, memory, q, qd)
         limbs.show(levels, limbed, memory, seen, w)
     else:
         place(topology, parameters, q, w)
 
 
 @routine
-def move_of(levels, limbed, memory, seen, topology, parameters, q, qd, w):
-    """Poses and twists of a state that differs from that of `books_of` by place and twist of a free base."""
+def shift_of(levels, limbed, memory, w, x, d, v, spin):
+    """Move a floating base and all it carries by d, and add the rigid motion (v at x, spin), world axes, to the twists.
+
+    After `books_of`.
+    """
     if len(levels) > 0:
-        limbs.move(levels, limbed, memory, q, qd)
+        limbs.shift_all(levels, limbed, memory, x, d, v, spin)
+    else:
+        shift_rows(w, x, d, v, spin)
+
+
+@routine
+def show_of(levels, limbed, memory, seen, w):
+    """Have `limbs` leave in w poses and twists of the rows that are `seen`."""
+    if len(levels) > 0:
         limbs.show(levels, limbed, memory, seen, w)
-        return
-    if topology.shape[0] > 1 and topology[1, KIND] == FREE:
-        set3(w, 1, P, part3(q, 0))
-        world_poses(topology, w)
-        twists(topology, parameters, qd, W, w)
 
 
 @routine

@@ -33,14 +33,16 @@ from .propagators import (
     divide,
     free_motion_of,
     joint_path,
-    move_of,
     place_of,
     respond,
+    shift_of,
+    show_of,
     twists_of,
 )
 from .rows import part3, part3_to, part4, part6, part6_to, row3, row6, row9, set3, set9
 from .scalar import ZERO3, add, cross, dot, inverse_symmetric, mul, quaternion_matrix, scale, smul, sub, tmul
 from .terrain import DAMPING, FRICTION, STIFFNESS, even, nearest_surface
+from .tree import place
 
 EXPLICIT = 2
 LINEAR = 3
@@ -994,7 +996,7 @@ def central(moment, second, mass):
 
 
 @inline
-def conserve(state, h, flight, books):
+def conserve(levels, robot, state, h, flight, books):
     """Give a floating base the momentum, about the centre of mass, that the step left over (T3).
 
     books (16,): of `books_of`, updated. In flight the centre of mass is put where the mean momentum takes it.
@@ -1014,6 +1016,7 @@ def conserve(state, h, flight, books):
     books[9] += dot(dv, add(linear, scale(0.5, push))) + dot(dw, add(about, scale(0.5, spin)))
     x = part3(state.q, 0)
     v = add(dv, cross(dw, sub(x, com)))
+    shift_of(levels, robot.limbed, robot.memory, robot.w, x, d, v, dw)
     Q = part4(state.q, 3)
     R = quaternion_matrix(Q[0], Q[1], Q[2], Q[3])
     part3_to(state.qd, 0, add(part3(state.qd, 0), tmul(R, dw)))
@@ -1097,10 +1100,8 @@ def observe(levels, robot, ground, state, settings, carried):
         levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w, out,
     )  # fmt: skip
     if carried is not None and floats(robot) and not settings.below:
-        conserve(state, h, not carried, out)
-    move_of(
-        levels, robot.limbed, robot.memory, robot.seen, robot.topology, robot.parameters, state.q, state.qd, robot.w,
-    )  # fmt: skip
+        conserve(levels, robot, state, h, not carried, out)
+    show_of(levels, robot.limbed, robot.memory, robot.seen, robot.w)
     elastic = touch(robot, ground, settings.scheme)
     moment, linear, energy = part3(out, 0), part3(out, 3), out[9]
     com = scale(1.0 / max(ledger[at.MASS], 1e-300), moment)
@@ -1233,9 +1234,6 @@ def end_velocities(levels, robot, joints, ground, state, settings, command, prob
 @routine
 def take(levels, robot, joints, ground, state, settings, command, problem, steps, log):
     """`run` of named bundles."""
-    place_of(
-        levels, robot.limbed, robot.memory, robot.seen, robot.topology, robot.parameters, state.q, state.qd, robot.w,
-    )  # fmt: skip
     pushes = command.pushes[: in_use(command.pushes, state.counters[at.STEPS] * settings.timestep)]
     for k in range(steps):
         remember(joints, ground, state)
@@ -1274,10 +1272,20 @@ def take(levels, robot, joints, ground, state, settings, command, problem, steps
 @routine
 def take_each(levels, robot, joints, ground, state, settings, command, problem, steps, log, status):
     """`take` of LANES robots; status (1,): why each one stopped."""
+    place(robot.topology, robot.parameters, state.q, robot.w)
     status[0] = take(levels, robot, joints, ground, state, settings, command, problem, steps, log)
 
 
 take_lanes = spread(take_each)
+
+
+@lean
+def look(levels, robot, state):
+    """Poses and twists of a state that another memory was stepped to; arguments as in `run`."""
+    robot, state = at.Robot(*robot), at.State(*state)
+    place_of(
+        levels, robot.limbed, robot.memory, robot.seen, robot.topology, robot.parameters, state.q, state.qd, robot.w,
+    )  # fmt: skip
 
 
 @lean
