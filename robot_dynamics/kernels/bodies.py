@@ -246,14 +246,20 @@ def second_moment(topology, parameters, w):
 
 
 @routine
-def shift_rows(w, x, d, v, spin):
-    """Move a free base and all it carries by d, and add the rigid motion (v at x, spin), world axes, to the twists."""
+def displace(w, d):
+    """Move a free base and all it carries by d, world axes."""
     set3(w, 1, P, add(row3(w, 1, P), d))
     for i in range(1, w.shape[0]):
-        R, xi = row9(w, i, RW), row3(w, i, XW)
+        set3(w, i, XW, add(row3(w, i, XW), d))
+
+
+@routine
+def add_motions(w, x, v, spin):
+    """Add the rigid motion (v at x, spin), world axes, to the twists of a free base and all it carries."""
+    for i in range(1, w.shape[0]):
+        R, arm = row9(w, i, RW), sub(row3(w, i, XW), x)
         set3(w, i, W, add(row3(w, i, W), tmul(R, spin)))
-        set3(w, i, V, add(row3(w, i, V), tmul(R, add(v, cross(spin, sub(xi, x))))))
-        set3(w, i, XW, add(xi, d))
+        set3(w, i, V, add(row3(w, i, V), tmul(R, add(v, cross(spin, arm)))))
 
 
 @kernel

@@ -1122,26 +1122,37 @@ def see(robot, t, limb, memory):
 
 
 @inline
-def shift(t, limb, x, d, v, w, memory):
-    """Move joint t by d and add the rigid motion with velocity v at x and angular velocity w to its twist, world axes."""
+def add_motion(t, limb, x, v, w, memory):
+    """Add the rigid motion with velocity v at x and angular velocity w, world axes, to the twist of joint t."""
     o = in_memory(t, limb)
-    R, xi = quad9(memory, o + ATTITUDE * GROUP), quad3(memory, o + PLACE * GROUP)
+    R, arm = quad9(memory, o + ATTITUDE * GROUP), sub(quad3(memory, o + PLACE * GROUP), x)
     spin = add(quad3(memory, o + SPIN * GROUP), tmul(R, w))
-    speed = add(quad3(memory, o + SPEED * GROUP), tmul(R, add(v, cross(w, sub(xi, x)))))
-    to_quad3(memory, o + PLACE * GROUP, add(xi, d))
+    speed = add(quad3(memory, o + SPEED * GROUP), tmul(R, add(v, cross(w, arm))))
     to_quad3(memory, o + SPIN * GROUP, spin)
     to_quad3(memory, o + SPEED * GROUP, speed)
 
 
 @routine
-def shift_all(levels, robot, memory, x, d, v, w):
-    """`shift` of the base and all joints."""
+def add_motions(levels, robot, memory, x, v, w):
+    """`add_motion` of the base and all joints."""
     for g, _ in enumerate(levels[0]):
         _, count, _ = group(levels, robot, g)
         mine = group_memory(memory, g)
         for t in range(len(levels) + 1):
             for limb in abreast(count):
-                shift(t, limb, x, d, v, w, mine)
+                add_motion(t, limb, x, v, w, mine)
+
+
+@routine
+def displace(levels, robot, memory, d):
+    """Move the base and all joints by d, world axes."""
+    for g, _ in enumerate(levels[0]):
+        _, count, _ = group(levels, robot, g)
+        mine = group_memory(memory, g)
+        for t in range(len(levels) + 1):
+            for limb in abreast(count):
+                o = in_memory(t, limb) + PLACE * GROUP
+                to_quad3(mine, o, add(quad3(mine, o), d))
 
 
 @routine

@@ -10,7 +10,7 @@ for all others; by it the routines below decide. Callers put `divide` before wha
 import numpy as np
 
 from . import limbs
-from .bodies import books, second_moment, shift_rows, twists, world_poses
+from .bodies import add_motions, books, displace, second_moment, twists, world_poses
 from .dense import factorize, solve
 from .jit import inline, lean, routine
 from .lanes import aligned, stack, whole
@@ -84,15 +84,21 @@ def place_of(levels, limbed, memory, seen, topology, parameters, q, qd, w):
 
 
 @routine
-def shift_of(levels, limbed, memory, w, x, d, v, spin):
-    """Move a floating base and all it carries by d, and add the rigid motion (v at x, spin), world axes, to the twists.
-
-    After `books_of`.
-    """
+def displace_of(levels, limbed, memory, w, d):
+    """Move a floating base and all it carries by d, world axes, after `books_of`."""
     if len(levels) > 0:
-        limbs.shift_all(levels, limbed, memory, x, d, v, spin)
+        limbs.displace(levels, limbed, memory, d)
     else:
-        shift_rows(w, x, d, v, spin)
+        displace(w, d)
+
+
+@routine
+def add_motion_of(levels, limbed, memory, w, x, v, spin):
+    """Add the rigid motion (v at x, spin), world axes, to the twists of a floating base and all it carries."""
+    if len(levels) > 0:
+        limbs.add_motions(levels, limbed, memory, x, v, spin)
+    else:
+        add_motions(w, x, v, spin)
 
 
 @routine

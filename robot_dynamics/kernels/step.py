@@ -27,15 +27,16 @@ from .lanes import stack
 from .language import abreast, anywhere, each
 from .manifold import integrate, rotate_back, rotation_by, take_step
 from .propagators import (
+    add_motion_of,
     books_of,
     contact_paths,
     couple,
+    displace_of,
     divide,
     free_motion_of,
     joint_path,
     place_of,
     respond,
-    shift_of,
     show_of,
     twists_of,
 )
@@ -1009,22 +1010,23 @@ def conserve(levels, robot, state, h, flight, books):
     push = sub(part3(ledger, at.ACCOUNTED), linear)
     spin = sub(part3(ledger, at.ACCOUNTED + 3), about)
     dv, dw = scale(1.0 / mass, push), smul(inverse_symmetric(inertia), spin)
-    d = ZERO3
-    if flight:
-        there = add(part3(ledger, at.COM), scale(0.5 * h / mass, add(part3(ledger, at.MOMENTUM), add(linear, push))))
-        d = sub(there, com)
-    books[9] += dot(dv, add(linear, scale(0.5, push))) + dot(dw, add(about, scale(0.5, spin)))
     x = part3(state.q, 0)
     v = add(dv, cross(dw, sub(x, com)))
-    shift_of(levels, robot.limbed, robot.memory, robot.w, x, d, v, dw)
+    add_motion_of(levels, robot.limbed, robot.memory, robot.w, x, v, dw)
     Q = part4(state.q, 3)
     R = quaternion_matrix(Q[0], Q[1], Q[2], Q[3])
     part3_to(state.qd, 0, add(part3(state.qd, 0), tmul(R, dw)))
     part3_to(state.qd, 3, add(part3(state.qd, 3), tmul(R, v)))
-    part3_to(state.q, 0, add(x, d))
-    part3_to(books, 0, scale(mass, add(com, d)))
+    books[9] += dot(dv, add(linear, scale(0.5, push))) + dot(dw, add(about, scale(0.5, spin)))
     part3_to(books, 3, add(linear, push))
-    part3_to(books, 6, add(add(about, smul(inertia, dw)), cross(add(com, d), add(linear, push))))
+    part3_to(books, 6, add(add(about, smul(inertia, dw)), cross(com, add(linear, push))))
+    if flight:
+        there = add(part3(ledger, at.COM), scale(0.5 * h / mass, add(part3(ledger, at.MOMENTUM), add(linear, push))))
+        d = sub(there, com)
+        displace_of(levels, robot.limbed, robot.memory, robot.w, d)
+        part3_to(state.q, 0, add(x, d))
+        part3_to(books, 0, scale(mass, there))
+        part3_to(books, 6, add(part3(books, 6), cross(d, part3(books, 3))))
 
 
 @routine
