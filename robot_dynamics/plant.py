@@ -144,7 +144,9 @@ class Energy:
 
     `elastic` is stored in the contact springs. balance_error is that of the integration, first order in the timestep.
     momentum_error [N s] and angular_momentum_error [N m s] (about the centre of mass): what contacts, pushes and weight
-    do not explain of a floating robot's momentum; nan with a fixed base.
+    do not explain of a floating robot's momentum; nan with a fixed base. work_in is that of actuators and pushes, and
+    what contacts and stops lift that take back a depth. given_contact: sum over the steps in which contacts gave energy
+    instead of taking it, part of dissipated_contact; a solver that did its duty leaves rounding there.
     """
 
     kinetic: float
@@ -156,6 +158,7 @@ class Energy:
     dissipated_contact: float
     momentum_error: float
     angular_momentum_error: float
+    given_contact: float = 0.0
 
     @property
     def total(self) -> float:
@@ -170,9 +173,10 @@ class Energy:
 
 @dataclass(frozen=True, slots=True)
 class Solver:
-    """Contact solver: iterations and true residual of the last step, steps since `reset` that missed the tolerance.
+    """Contact solver: iterations and true residual of the last step, and how many since `reset` went wrong.
 
-    residual: spring-damper max |f - law| / (1 N + max f_n); impulse natural map [m/s].
+    residual: by how much the worst force or impulse is not what its law says, as a velocity of its contact [m/s].
+    unconverged: steps whose residual was above 1e-6 m/s and the tolerance.
     """
 
     iterations: int
@@ -505,6 +509,7 @@ class Plant:
             dissipated_contact=float(ledger[at.DISSIPATED_CONTACT]),
             momentum_error=float(errors[0]),
             angular_momentum_error=float(errors[1]),
+            given_contact=float(ledger[at.GIVEN]),
         )
 
     @property

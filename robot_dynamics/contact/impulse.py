@@ -20,7 +20,7 @@ class Impulse:
     friction : float or (points,)
         Friction coefficient; a surface with a value of its own overrides it.
     iterations, tolerance :
-        Sweeps before Newton takes over; sum of changes relative to 1e-3 N s + the sum of normal impulses.
+        Sweeps before Newton takes over; largest error of a contact's velocity that a sweep may find [m/s].
     activation : str
         'predicted': points that reach the surface within the step (SPEC 6.5).
         'below': points that are below it (SPEC 6.3), for comparison with the MIT simulator: it chatters with recovery.
@@ -37,7 +37,7 @@ class Impulse:
     recovery: float | None = None
     friction: float | Array = 0.6
     iterations: int = 20
-    tolerance: float = 1e-6
+    tolerance: float = 1e-7
     activation: Literal["predicted", "below"] = "predicted"
     recovery_speed: float = 0.5
 

@@ -20,7 +20,7 @@ class SpringDamper:
         'explicit': the force of the start of the step (SPEC 6.2), stable for h < 2 / (D sqrt(z) Lambda^-1) only.
         'linear': K z - D v_n and viscous-regularised friction without memory (SPEC 6.1), explicit; K [N/m], D [N s/m].
     iterations, tolerance :
-        Sweeps before Newton takes over; largest change of a force relative to 1 N + the largest normal force.
+        Sweeps before Newton takes over; largest error of a contact's velocity that a sweep may find [m/s].
 
     Raises
     ------
@@ -33,7 +33,7 @@ class SpringDamper:
     friction: float | Array = 0.6
     scheme: Literal["implicit", "explicit", "linear"] = "implicit"
     iterations: int = 20
-    tolerance: float = 1e-6
+    tolerance: float = 3e-8
 
     def __post_init__(self) -> None:
         """Check the ranges."""

@@ -33,16 +33,20 @@ NEAR = 1e-3
 """A Newton step no longer than this share of sqrt(depth) is as good as the root: what it leaves is of its square."""
 NEWTON_STEPS = 30
 ALL_SWEEPS = 200
+SURE = 6
+"""Sweeps within which a small change means a small residual: they converge fast."""
+WORST = 1e-6
+"""Largest residual of a solve that counts as converged [m/s]."""
 LINEAR_SLIP_SPEED = 0.01
 """v_eps of the linear law [m/s]: below it its friction is viscous."""
 
 
-U, RESIDUAL, TRIAL, KEPT, BEST = range(5)
-"""Rows of Scratch.rows: velocity of all rows at the end of the step, F, three iterates."""
+U, RESIDUAL, TRIAL, BEST = range(4)
+"""Rows of Scratch.rows: velocity of all rows at the end of the step, F, two iterates."""
 
 
 class Scratch(NamedTuple):
-    """Memory of the solver, owned by the caller: rows (5, n), Newton's matrix (n, n), a contact's P and V (2, 3, 3)."""
+    """Memory of the solver, owned by the caller: rows (4, n), Newton's matrix (n, n), a contact's P and V (2, 3, 3)."""
 
     rows: NDArray[np.float64]
     matrix: NDArray[np.float64]
@@ -52,7 +56,7 @@ class Scratch(NamedTuple):
 def scratch(contacts: int, scalars: int) -> Scratch:
     """Memory for `contacts` points and `scalars` scalar rows."""
     n = whole(3 * contacts + scalars)
-    return Scratch(aligned((5, n)), aligned((n, n)), np.zeros((2, 3, 3)))
+    return Scratch(aligned((4, n)), aligned((n, n)), np.zeros((2, 3, 3)))
 
 
 # ---------------------------------------------------------------------------------------------- explicit laws
@@ -313,9 +317,12 @@ def on_disk(p_x, p_y, p_n, mu, onto):
 
 
 @inline
-def predicted_target(pen, u0, b_n, h, restitution, recovery, recovery_limit):
-    """Normal velocity the impulse asks for at least, and whether the point lands softly (J2-J5)."""
-    c = -pen / h if pen > 0.0 else min(-recovery * pen, recovery_limit)
+def predicted_target(pen, u0, b_n, h, restitution):
+    """Normal velocity the impulse asks for at least, and whether the point lands softly (J2-J5).
+
+    A point below the surface is not asked to leave it: depth is taken back without velocity.
+    """
+    c = -pen / h if pen > 0.0 else 0.0
     arrives = u0 < 0.0 and pen + h * b_n < 0.0
     if restitution > 0.0 and arrives:
         a = (u0 - b_n) / h
@@ -389,25 +396,21 @@ def end_velocity(A, b, f, k, n, u):
 
 @routine
 def scalar_sweep(A, bounds, k, n, f, u):
-    """One pass over the scalar rows: each wants u = 0 with its force inside its bounds. Returns sum |df|, max |df|."""
-    total = 0.0
+    """One pass over the scalar rows: each wants u = 0 with its force inside its bounds. Returns max |A_ii df|."""
     largest = 0.0
     for i in range(3 * k, n):
         g = min(max(f[i] - u[i] / A[i, i], bounds[i - 3 * k, 0]), bounds[i - 3 * k, 1])
         df = g - f[i]
         f[i] = g
         shift(A, i, (df,), n, u)
-        total += abs(df)
-        largest = max(largest, abs(df))
-    return total, largest
+        largest = max(largest, abs(A[i, i] * df))
+    return largest
 
 
 @routine
 def sweep(model, A, points, bounds, h, k, n, f, u):
-    """One block Gauss-Seidel pass, each contact solved by itself. Returns the change relative to the forces."""
-    total, largest = scalar_sweep(A, bounds, k, n, f, u)
-    load = 0.0
-    top = 0.0
+    """One block Gauss-Seidel pass, each contact solved by itself. Returns how far the worst row was off [m/s]: |A_ii df|."""
+    largest = scalar_sweep(A, bounds, k, n, f, u)
     if model != IMPULSE:
         # before any force of this pass: what follows from a guess need not wait for the contacts before it
         for i in range(k):
@@ -428,11 +431,8 @@ def sweep(model, A, points, bounds, h, k, n, f, u):
         df = sub(new, old)
         shift(A, o, df, n, u)
         f[o], f[o + 1], f[o + 2] = new
-        total += abs(df[0]) + abs(df[1]) + abs(df[2])
-        largest = max(largest, abs(df[0]), abs(df[1]), abs(df[2]))
-        load += new[2]
-        top = max(top, new[2])
-    return total / (1e-3 + load) if model == IMPULSE else largest / (1.0 + top)
+        largest = max(largest, abs(w[0] * df[0]), abs(w[3] * df[1]), abs(w[5] * df[2]))
+    return largest
 
 
 @routine
@@ -521,29 +521,28 @@ def impulse_slopes(w, mu, u, p, P, V):
 
 @routine
 def residual(model, A, b, points, bounds, h, k, n, f, work):
-    """F of all rows: by how much f is not what the laws say. Returns max |F| relative to the forces, and |F|^2."""
+    """F of all rows: by how much f is not what the laws say. Returns max |A_ii F| [m/s], and |F|^2."""
     u, F = work.rows[U], work.rows[RESIDUAL]
     end_velocity(A, b, f, k, n, u)
-    load = 0.0
-    top = 0.0
+    largest = 0.0
     for i in range(k):
         o = 3 * i
         end, force = part3(u, o), part3(f, o)
         if model == IMPULSE:
-            part3_to(F, o, impulse_residual(own_block(A, o), points[i, FRICTION], end, force))
+            off = impulse_residual(own_block(A, o), points[i, FRICTION], end, force)
         else:
-            part3_to(F, o, sub(force, end_force(points[i, ZETA], deflection_of(points, i), h, law_of(points, i), end)))
-        load += abs(force[2])
-        top = max(top, abs(force[2]))
+            off = sub(force, end_force(points[i, ZETA], deflection_of(points, i), h, law_of(points, i), end))
+        part3_to(F, o, off)
+        for j in range(3):
+            largest = max(largest, abs(A[o + j, o + j] * off[j]))
     for i in range(3 * k, n):
         g = f[i] - u[i] / A[i, i]
         F[i] = f[i] - min(max(g, bounds[i - 3 * k, 0]), bounds[i - 3 * k, 1])
-    largest = 0.0
+        largest = max(largest, abs(A[i, i] * F[i]))
     square = 0.0
     for i in range(n):
-        largest = max(largest, abs(F[i]))
         square += F[i] * F[i]
-    return largest / (1e-3 + load if model == IMPULSE else 1.0 + top), square
+    return largest, square
 
 
 @routine
@@ -639,29 +638,34 @@ def admissible(points, bounds, k, n, f):
 
 
 @routine
-def natural_residual(A, points, bounds, k, n, f, u):
-    """Largest distance of an impulse from its own projection step, in velocity units [m/s] (J1)."""
-    largest = 0.0
-    for i in range(k):
-        o = 3 * i
-        w = own_block(A, o)
-        largest = max(largest, abs(min(f[o + 2] * w[5], u[o + 2])))
-        _, r = projection_steps(w)
-        p_x, p_y, _ = on_disk(f[o] - r * u[o], f[o + 1] - r * u[o + 1], f[o + 2], points[i, FRICTION], False)
-        largest = max(largest, math.sqrt((f[o] - p_x) ** 2 + (f[o + 1] - p_y) ** 2) / r)
-    for i in range(3 * k, n):
-        g = min(max(f[i] - u[i] / A[i, i], bounds[i - 3 * k, 0]), bounds[i - 3 * k, 1])
-        largest = max(largest, abs(f[i] - g) * A[i, i])
-    return largest
+def sweep_on(model, A, b, points, bounds, h, k, n, sweeps, tolerance, error, f, work):
+    """Sweep up to ALL_SWEEPS in total from Newton's best iterate, whose residual is `error`; keeps the better end.
+
+    Returns its residual, and how many sweeps it took.
+    """
+    u, best = work.rows[U], work.rows[BEST]
+    copy(f, n, best)
+    end_velocity(A, b, f, k, n, u)
+    change = math.inf
+    swept = 0
+    while change > tolerance and sweeps + swept < ALL_SWEEPS:
+        change = sweep(model, A, points, bounds, h, k, n, f, u)
+        swept += 1
+    after, _ = residual(model, A, b, points, bounds, h, k, n, f, work)
+    if after <= error:
+        return after, swept
+    copy(best, n, f)
+    return error, swept
 
 
 @kernel
 def solve_contacts(model, A, b, points, bounds, h, k, n, sweeps, tolerance, f, work):
     """Forces f of k contacts and n - 3 k scalar rows that obey their laws together with u = b + A f (SPEC 6.4, 6.5).
 
-    Sweeps from the f given (warm start); after `sweeps` of them Newton, and if that stalls sweeps up to ALL_SWEEPS.
+    Sweeps from the f given (warm start) until no row was off by more than the tolerance [m/s]; after `sweeps` of them
+    Newton, and if that stalls sweeps up to ALL_SWEEPS. What took more than SURE sweeps is judged by its residual.
     points (k, CONTACT_COLUMNS), bounds (n - 3 k, 2); b and A's rows are whole lanes long. Leaves u in work.rows[U].
-    Returns iterations (sweeps + Newton steps), and whether the tolerance was missed.
+    Returns iterations (sweeps + Newton steps), and whether the residual is above WORST and the tolerance.
     """
     u = work.rows[U]
     if n == 0:
@@ -672,29 +676,25 @@ def solve_contacts(model, A, b, points, bounds, h, k, n, sweeps, tolerance, f, w
     while change > tolerance and iterations < sweeps:
         change = sweep(model, A, points, bounds, h, k, n, f, u)
         iterations += 1
-    if change > tolerance:
-        copy(f, n, work.rows[KEPT])
-        steps, change = newton(model, A, b, points, bounds, h, k, n, tolerance, f, work)
-        iterations += steps
-        if change > tolerance:
-            copy(work.rows[KEPT], n, f)
-        admissible(points, bounds, k, n, f)
-        end_velocity(A, b, f, k, n, u)
-        swept = sweeps
-        while change > tolerance and swept < ALL_SWEEPS:
-            change = sweep(model, A, points, bounds, h, k, n, f, u)
-            swept += 1
-            iterations += 1
+    missed = False
+    if change > tolerance or iterations > SURE:
+        error, _ = residual(model, A, b, points, bounds, h, k, n, f, work)
+        if error > tolerance:
+            steps, error = newton(model, A, b, points, bounds, h, k, n, tolerance, f, work)
+            iterations += steps
+            admissible(points, bounds, k, n, f)
+        if error > tolerance:
+            error, swept = sweep_on(model, A, b, points, bounds, h, k, n, sweeps, tolerance, error, f, work)
+            iterations += swept
+        missed = error > max(tolerance, WORST)
     end_velocity(A, b, f, k, n, u)  # without what the passes rounded
-    return iterations, change > tolerance
+    return iterations, missed
 
 
 @kernel
 def true_residual(model, A, b, points, bounds, h, k, n, f, work):
-    """Spring-damper max |f - law| / (1 + max f_n), impulse natural map [m/s], where `solve_contacts` ended."""
+    """Largest max |A_ii (f - law)| [m/s] where `solve_contacts` ended."""
     if n == 0:
         return 0.0
-    if model == IMPULSE:
-        return natural_residual(A, points, bounds, k, n, f, work.rows[U])
     error, _ = residual(model, A, b, points, bounds, h, k, n, f, work)
     return error

@@ -70,10 +70,10 @@ ACTIVE, LANDED, CHOSEN, ROW_INDEX = range(4)
 
 # columns of State.ledger
 KINETIC, POTENTIAL, ELASTIC, WORK, DISSIPATED_JOINT, DISSIPATED_CONTACT, THROUGHPUT, INITIAL = range(8)
-ACCOUNTED, MOMENTUM, COM, MASS, RESIDUAL = 8, 14, 20, 23, 24
+ACCOUNTED, MOMENTUM, COM, MASS, RESIDUAL, GIVEN = 8, 14, 20, 23, 24, 25
 """Momentum (linear, angular about the centre of mass) that the impulses since the reset account for, and the actual
-one; centre of mass and mass; residual of the solver."""
-LEDGER = 25
+one; centre of mass and mass; residual of the solver; energy that contacts gave in steps in which they should take."""
+LEDGER = 26
 STEPS, ITERATIONS, UNCONVERGED = range(3)
 COUNTERS = 3
 

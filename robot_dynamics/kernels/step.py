@@ -57,6 +57,10 @@ that contradict each other, and pushes points into the ground."""
 STOP_RECOVERY = 0.2
 STOP_RECOVERY_SPEED = 0.5
 """A joint beyond its stop comes back by this share per step, at most at this speed [rad/s, m/s]."""
+SLOP = 1e-5
+"""Depth that impulses leave alone [m, rad]: what a step's rotation leaves of a contact that does not sink in."""
+AS_IT_IS, RECOVERING, MOVING = range(3)
+"""What a position-only shift is for: nothing; contacts or stops that are too deep; what slides or lands, too."""
 ATTEMPTS = 4
 """So often a step is taken again because an effort left its range at the end of it."""
 FINE, NOT_FINITE, ENERGY_JUMP = range(3)
@@ -518,7 +522,7 @@ def impulse_target(points, c, settings):
         return below_target(pen, u0, settings.restitution, settings.recovery), False
     free = points[c, at.END + 2]
     h = settings.timestep
-    return predicted_target(pen, u0, free, h, settings.restitution, settings.recovery, settings.recovery_speed)
+    return predicted_target(pen, u0, free, h, settings.restitution)
 
 
 @routine
@@ -559,8 +563,14 @@ def contact_rows(levels, robot, ground, settings, count, problem):
 
 @inline
 def stop_target(gap, h):
-    """Least speed away from a stop: it may be reached but not passed; from beyond it, a bounded recovery."""
-    return -gap / h if gap > 0.0 else min(-STOP_RECOVERY * gap / h, STOP_RECOVERY_SPEED)
+    """Least speed away from a stop: it may be reached but not passed."""
+    return -gap / h if gap > 0.0 else 0.0
+
+
+@inline
+def taken_back(depth, rate, speed):
+    """Speed of a position-only shift that takes back a depth, without velocity: no kinetic energy comes of it (J3)."""
+    return min(rate * (depth - SLOP), speed) if depth > SLOP else 0.0
 
 
 @routine
@@ -705,37 +715,53 @@ def keep_forces(joints, ground, settings, count, n, problem):
 def left_over(ground, settings, a, problem):
     """What the end velocity leaves out of the way of contact a in this step, over h, in surface axes.
 
-    Softly landed: -pen / h along the normal, so that it ends on the surface (SPEC 6.5). Sliding: (u_start - u_end) / 2
-    along the surface, so that it goes by the mean of its velocities and comes to rest after v^2 / (2 mu g).
+    Along the normal, softly landed: -pen / h, so that it ends on the surface (SPEC 6.5); too deep: its recovery.
+    Sliding: (u_start - u_end) / 2 along the surface, so that it goes by the mean of its velocities and comes to rest
+    after v^2 / (2 mu g).
     """
     c = problem.picked[at.ACTIVE, a]
+    pen = ground.points[c, at.PEN]
     if problem.picked[at.LANDED, a] == 1:
-        return (0.0, 0.0, -ground.points[c, at.PEN] / settings.timestep)
+        return (0.0, 0.0, -pen / settings.timestep)
+    up = 0.0
+    if settings.scheme == IMPULSE and not settings.below:
+        up = taken_back(-pen, settings.recovery, settings.recovery_speed)
     f = part3(problem.f, 3 * a)
     rim = (1.0 - 1e-9) * ground.points[c, at.LAW + 2] * f[2]
     if f[0] * f[0] + f[1] * f[1] < rim * rim:
-        return ZERO3
+        return (0.0, 0.0, up)
     x = 0.5 * (ground.points[c, at.START] - problem.work.rows[U, 3 * a])
     y = 0.5 * (ground.points[c, at.START + 1] - problem.work.rows[U, 3 * a + 1])
     far = (x * x + y * y) * settings.timestep * settings.timestep > MOST_SHIFT * MOST_SHIFT
-    return ZERO3 if far else (x, y, 0.0)
+    return (0.0, 0.0, up) if far else (x, y, up)
+
+
+@inline
+def stop_left_over(joints, settings, index):
+    """As `left_over` for a scalar row, picked[ROW_INDEX]: a joint beyond its stop comes back."""
+    i = index // 2
+    x, h = joints.data[at.POSITION, i], settings.timestep
+    up = taken_back(joints.data[at.LOWER, i] - x, STOP_RECOVERY / h, STOP_RECOVERY_SPEED)
+    down = taken_back(x - joints.data[at.UPPER, i], STOP_RECOVERY / h, STOP_RECOVERY_SPEED)
+    return up - down if index % 2 == 1 else 0.0
 
 
 @routine
-def holding(ground, settings, count, n, problem):
+def holding(joints, ground, settings, count, n, problem):
     """List the rows that may not move in picked[CHOSEN], and in b what is left over of their way.
 
     Those are the rows of contacts that carry, and of joints whose friction or stop is within its bounds. Returns their
-    number, and whether anything is left over.
+    number, and what a shift would be for.
     """
     chosen, r = problem.picked[at.CHOSEN], problem.b
     m = 0
-    moves = False
+    purpose = AS_IT_IS
     for a in range(count):
         if problem.f[3 * a + 2] <= 0.0:
             continue
         way = left_over(ground, settings, a, problem)
-        moves = moves or size1(way) > 0.0
+        sideways = problem.picked[at.LANDED, a] == 1 or abs(way[0]) + abs(way[1]) > 0.0
+        purpose = max(purpose, (MOVING if sideways else RECOVERING) if size1(way) > 0.0 else AS_IT_IS)
         part3_to(r, m, way)
         for k in range(3):
             chosen[m + k] = 3 * a + k
@@ -743,21 +769,24 @@ def holding(ground, settings, count, n, problem):
     for s in range(n - 3 * count):
         if problem.bounds[s, 0] < problem.f[3 * count + s] < problem.bounds[s, 1]:
             chosen[m] = 3 * count + s
-            r[m] = 0.0
+            r[m] = stop_left_over(joints, settings, problem.picked[at.ROW_INDEX, s])
+            purpose = max(purpose, RECOVERING if abs(r[m]) > 0.0 else AS_IT_IS)
             m += 1
-    return m, moves
+    return m, purpose
 
 
 @routine
 def complete_way(levels, robot, joints, ground, settings, count, n, problem):
     """Position-only shift by what `left_over` says, in dofs[CHANGE]; all other rows that hold stay where they are.
 
-    (W_AA + 1e-9 tr W) pi = r over the rows A that hold.
+    Returns what it is for.
+
+    (W_AA + 1e-9 tr W) pi = r over the rows A that hold. A recovery that would go further than MOST_SHIFT goes that far.
     """
-    m, moves = holding(ground, settings, count, n, problem)
-    if not moves:
-        keep_place(joints)
-        return
+    m, purpose = holding(joints, ground, settings, count, n, problem)
+    if purpose == AS_IT_IS:
+        scale_shift(joints, 0.0)
+        return AS_IT_IS
     chosen, r, M = problem.picked[at.CHOSEN], problem.b, problem.work.matrix
     trace = 0.0
     for i in range(m):
@@ -772,26 +801,28 @@ def complete_way(levels, robot, joints, ground, settings, count, n, problem):
     for i in range(m):
         problem.f[chosen[i]] = r[i]
     response(levels, robot, joints.dofs, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, problem)
-    if overshoots(levels, robot, joints, ground, settings):
-        keep_place(joints)
+    way = longest_way(levels, robot, joints, ground, settings)
+    if not way <= MOST_SHIFT:
+        scale_shift(joints, MOST_SHIFT / way if purpose == RECOVERING and way < math.inf else 0.0)
+    return purpose
 
 
 @inline
-def keep_place(joints):
-    """Give up the position-only shift."""
+def scale_shift(joints, g):
+    """Shorten the position-only shift; by 0: give it up."""
     for k in range(joints.dofs.shape[1]):
-        joints.dofs[at.CHANGE, k] = 0.0
+        joints.dofs[at.CHANGE, k] = g * joints.dofs[at.CHANGE, k] if g > 0.0 else 0.0
 
 
 @routine
-def overshoots(levels, robot, joints, ground, settings):
-    """Whether the shift in dofs[CHANGE] moves any point, touching or not, by more than MOST_SHIFT."""
+def longest_way(levels, robot, joints, ground, settings):
+    """How far the shift in dofs[CHANGE] moves the point, touching or not, that it moves most."""
     next_twists(levels, robot, joints.dofs[at.CHANGE])
+    longest = 0.0
     for c in range(ground.row.shape[0]):
         u = point_velocity(robot.w, row_of(ground, c), row3(ground.points, c, at.PLACE), rows.NEXT)
-        if not settings.timestep * settings.timestep * dot(u, u) <= MOST_SHIFT * MOST_SHIFT:
-            return True
-    return False
+        longest = max(longest, dot(u, u))
+    return settings.timestep * math.sqrt(longest)
 
 
 # ---- one step -------------------------------------------------------------------------------------------------------
@@ -1186,6 +1217,19 @@ def verdict(state, energy):
 
 
 @inline
+def judge_contacts(state, settings, purpose):
+    """Count as work what recovery lifts, and apart what contacts give for no reason: they can only take energy."""
+    ledger, last = state.ledger, state.last_ledger
+    given = last[at.DISSIPATED_CONTACT] - ledger[at.DISSIPATED_CONTACT]
+    if given > 0.0:
+        if purpose == RECOVERING or (purpose == MOVING and settings.scheme == IMPULSE):
+            ledger[at.WORK] += given
+            ledger[at.DISSIPATED_CONTACT] = last[at.DISSIPATED_CONTACT]
+        else:
+            ledger[at.GIVEN] += given
+
+
+@inline
 def note(joints, ground, state, row):
     """Write q, qd, motor efforts and, if the row has room for them, the points' forces (world axes)."""
     nq = state.q.shape[0]
@@ -1249,13 +1293,14 @@ def take(levels, robot, joints, ground, state, settings, command, problem, steps
                 n, problem.f, problem.work,
             )  # fmt: skip
         keep_forces(joints, ground, settings, count, n, problem)
-        complete_way(levels, robot, joints, ground, settings, count, n, problem)
+        purpose = complete_way(levels, robot, joints, ground, settings, count, n, problem)
         if n == 0 and not pushed and unhindered(joints, settings, command.acting):
             heun(levels, robot, joints, state, settings)
         carried = carried_by(ground)
         account(levels, robot, joints, ground, state, settings, pushes, pushed, carried)
         advance_state(levels, robot, joints, state, settings, carried, n == 0 and not pushed)
         energy = observe(levels, robot, ground, state, settings, carried)
+        judge_contacts(state, settings, purpose)
         status = verdict(state, energy) if regular else NOT_FINITE
         if status != FINE:
             restore(joints, ground, state)
