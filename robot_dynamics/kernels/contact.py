@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import inline, kernel, routine, strict
-from .lanes import QUAD, aligned, combine, whole
+from .lanes import QUAD, aligned, combine
 from .rows import part3, part3_to
 from .scalar import ZERO3, smul, sub
 
@@ -53,9 +53,8 @@ class Scratch(NamedTuple):
     blocks: NDArray[np.float64]
 
 
-def scratch(contacts: int, scalars: int) -> Scratch:
-    """Memory for `contacts` points and `scalars` scalar rows."""
-    n = whole(3 * contacts + scalars)
+def scratch(n: int) -> Scratch:
+    """Memory for n rows, whole lanes."""
     return Scratch(aligned((4, n)), aligned((n, n)), np.zeros((2, 3, 3)))
 
 

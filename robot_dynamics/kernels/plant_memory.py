@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .contact import CONTACT_COLUMNS, Scratch, scratch
-from .lanes import aligned, whole
+from .lanes import LANES, aligned, whole
 from .limbs import MEMORY
 from .rows import FREE, IV, KIND, WORKSPACE
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-MOST_CONTACTS = 64
-"""So many contacts are solved at once; of more, those that are deepest."""
+MOST_CONTACTS = 512
+"""So many contacts are solved at once; a step that meets more takes the deepest, and counts as unconverged."""
 PUSHES = 16
 
 # rows of Joints.number (., n) and of Joints.data (., m)
@@ -197,10 +197,15 @@ def state(nq: int, nv: int) -> State:
     return State(np.zeros(nq), np.zeros(nv), np.zeros(nv), *books)
 
 
+def row_length(n: int) -> int:
+    """Length of the rows of a matrix of n rows: an odd number of cache lines, so that a column spreads over all sets."""
+    return whole(n) if whole(n) // LANES % 2 else whole(n) + LANES
+
+
 def problem(nv: int, joints: int, points: int) -> Problem:
     """Room for the contacts of `points` and two rows per joint, in whole lanes."""
     contacts = min(points, MOST_CONTACTS)
-    n = whole(3 * contacts + 2 * joints)
+    n = row_length(3 * contacts + 2 * joints)
     return Problem(
         z=aligned((nv, n)),
         y=aligned((nv, n)),
@@ -212,5 +217,5 @@ def problem(nv: int, joints: int, points: int) -> Problem:
         points=np.zeros((contacts, CONTACT_COLUMNS)),
         bounds=np.zeros((2 * joints, 2)),
         picked=np.zeros((4, n), np.int64),
-        work=scratch(contacts, 2 * joints),
+        work=scratch(n),
     )

@@ -472,7 +472,7 @@ def explicit_contacts(robot, ground, settings):
 def consider(robot, ground, settings, c, count, active):
     """Append contact point c to the list if it may touch within the step; returns how many are on it.
 
-    A full list gives up the point that is least deep.
+    A full list gives up the point that is least deep, and is one longer.
     """
     points = ground.points
     look_closer(robot, ground, c)
@@ -485,6 +485,7 @@ def consider(robot, ground, settings, c, count, active):
         active[count] = c
         count += 1
     elif near:
+        count = most + 1
         worst = 0
         for a in range(1, most):
             if points[active[a], at.PEN] > points[active[worst], at.PEN]:
@@ -651,11 +652,17 @@ def response(levels, robot, dofs, g, n, problem):
 
 @routine
 def gather(levels, robot, joints, ground, settings, problem):
-    """Collect the rows of contacts, joint friction and stops, and couple them. Returns how many contacts and rows."""
+    """Collect the rows of contacts, joint friction and stops, and couple them.
+
+    Returns how many contacts and rows there are, and whether there was no room for all contacts.
+    """
     count = 0
+    full = False
     if settings.scheme == IMPLICIT or settings.scheme == IMPULSE:
         next_twists(levels, robot, joints.dofs[at.AHEAD])
         count = find_contacts(robot, ground, settings, problem.picked[at.ACTIVE])
+        full = count > at.MOST_CONTACTS
+        count = min(count, at.MOST_CONTACTS)
         contact_rows(levels, robot, ground, settings, count, problem)
     n = joint_rows(levels, robot, joints, settings, count, problem)
     g = 1.0 if settings.scheme == IMPULSE else settings.timestep
@@ -664,7 +671,7 @@ def gather(levels, robot, joints, ground, settings, problem):
         levels, robot.limbed, robot.topology, robot.factor, g, count, n, problem.carrier, problem.z, problem.y,
         problem.A,
     )  # fmt: skip
-    return count, n
+    return count, n, full
 
 
 @routine
@@ -1265,11 +1272,12 @@ def end_velocities(levels, robot, joints, ground, state, settings, command, prob
     for _ in range(ATTEMPTS):
         possible = free_motion(levels, robot, joints, state, settings, command, pushed)
         regular = regular and possible
-        count, n = gather(levels, robot, joints, ground, settings, problem)
+        count, n, full = gather(levels, robot, joints, ground, settings, problem)
         iterations, missed = solve_contacts(
             solver_model(settings), problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count, n,
             settings.sweeps, settings.tolerance, problem.f, problem.work,
         )  # fmt: skip
+        missed = missed or full
         react(levels, robot, joints, settings, n, problem)
         # lanes stay together: taken again, a step ends as it did where no effort left its range
         if not anywhere(end_efforts(joints, state, settings, command.acting)):
