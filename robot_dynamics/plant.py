@@ -126,6 +126,7 @@ class PlantParams:
 class Contacts:
     """One row per contact point, in the order of the plant's points; the state's places, the last step's forces.
 
+    A point that touches two surfaces, as in a corner, has the place and deflection of one, the larger depth, both forces.
     position, velocity (k, 3) world axes; depth (k,) [m] below the surface, 0 above; force_world (k, 3) of the ground on
     the robot [N]; deflection (k, 2) tangential memory of the spring-damper in surface axes [m].
     """
@@ -235,7 +236,7 @@ class Plant:
         self._joints = _joints(model, self.params)
         self._ground = _ground(model, self.params, self.points)
         self._look_at(*self._ground.row)
-        self.problem = at.problem(model.nv, self._n, len(self.points))
+        self.problem = at.problem(model.nv, self._n, len(self._ground.row))
         self._state = at.state(model.nq, model.nv)
         self._command = at.Command(
             now=np.zeros((1, 5, self._n)),
@@ -252,7 +253,7 @@ class Plant:
             tuple(self.settings),
         )
         self._memory = self.problem[:-1], tuple(self.problem.work)
-        self._place, self._motion = np.empty((2, len(self.points), 3))
+        self._touch = tuple(np.empty((3, len(self.points), 3)))
         self._bind()
         self.reset(neutral(model), np.zeros(model.nv))
 
@@ -260,7 +261,7 @@ class Plant:
         """Find the kernels' entries for these very arrays."""
         entry: Any = bound(step.run, *self._bundles, tuple(self._command), *self._memory, 1, NO_LOG)
         self._take_steps = entry.func
-        self._locate = bound(step.locate, self._bundles[1], self._bundles[3], self._place, self._motion)
+        self._locate = bound(step.locate, self._bundles[1], self._bundles[3], *self._touch)
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the entries, which a copy finds for itself."""
@@ -286,8 +287,9 @@ class Plant:
         for array in (*self._state, *self._command):
             array[...] = 0
         self._joints.data[at.MOTOR :] = 0.0
-        self._ground.points[:, at.FORCE : at.FORCE_WORLD + 3] = 0.0
-        self._point(at.DEFLECTION, 2)[:] = start
+        self._ground.points[:, at.DEFLECTION : at.FORCE_WORLD + 3] = 0.0
+        self._ground.points[:, at.SURFACE] = -1.0
+        self._ground.points[:k, at.DEFLECTION : at.DEFLECTION + 2] = start
         self._state.q[:], self._state.qd[:] = q, qd
         self.diverged = ""
         self._rng = np.random.default_rng(self.params.seed)
@@ -468,15 +470,15 @@ class Plant:
             link=self.points.link,
             position=position.copy(),
             velocity=velocity.copy(),
-            depth=self._ground.points[:, at.DEPTH].copy(),
+            depth=self._ground.points[:, at.DEPTH].reshape(-1, len(position)).max(axis=0),
             force_world=force.copy(),
-            deflection=self._point(at.DEFLECTION, 2).copy(),
+            deflection=self._ground.points[: len(position), at.DEFLECTION : at.DEFLECTION + 2].copy(),
         )
 
     def touch(self) -> tuple[Array, Array, Array]:
         """Position, velocity and force (k, 3) of all contact points of `contacts`, in memory that is written again."""
         self._locate()
-        return self._place, self._motion, self._point(at.FORCE_WORLD, 3)
+        return self._touch
 
     def readings(
         self, mount: Array, position: Array, velocity: Array, effort: Array, odometry: Array, imu: Array
@@ -487,9 +489,6 @@ class Plant:
             sensors.read_sensors, joints.number, joints.data, state.q, state.qd, state.qdd, mount, position, velocity,
             effort, odometry, imu,
         )  # fmt: skip
-
-    def _point(self, column: int, width: int) -> Array:
-        return self._ground.points[:, column : column + width]
 
     @property
     def energy(self) -> Energy:
@@ -622,6 +621,7 @@ def _leading_row(model: Model, dof: int) -> int:
 def _ground(model: Model, params: PlantParams, points: Points) -> at.Ground:
     k = len(points)
     row, r = point_rows(model, points)
+    several = len(params.terrain) > 1
     table = aligned((k, at.POINT_COLUMNS))
     table[:, at.PLACE : at.PLACE + 3] = r
     table[:, at.RADIUS] = points.radius
@@ -632,7 +632,12 @@ def _ground(model: Model, params: PlantParams, points: Points) -> at.Ground:
     gaps = np.zeros((len(bunches), 3))
     reach = np.linalg.norm(r, axis=1) + points.radius
     gaps[:, at.SPAN] = [reach[first:end].max() for _, first, end in bunches]
-    return at.Ground(np.array(row), table, bunches, gaps, *pack(params.terrain))
+    row = np.array(row)
+    twins = np.arange(k, 2 * k) if several else np.empty(0, np.int64)
+    if several:
+        bunches = np.concatenate([bunches, bunches + [0, k, k]])
+        row, table, gaps = np.tile(row, 2), np.tile(table, (2, 1)), np.tile(gaps, (2, 1))
+    return at.Ground(row, table, bunches, gaps, *pack(params.terrain), twins)
 
 
 def _bunches(row: NDArray[np.int64]) -> NDArray[np.int64]:

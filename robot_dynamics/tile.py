@@ -13,7 +13,7 @@ from .kernels.jit import Lanes, entry
 from .kernels.lanes import LANES, aligned
 from .plant import Plant
 
-SHARED = frozenset({"topology", "limbed", "memory", "seen", "free", "number", "place", "row", "bunches"})
+SHARED = frozenset({"topology", "limbed", "memory", "seen", "free", "number", "place", "row", "bunches", "twins"})
 """Arrays that plants of one form have in common, or that a tile, which takes every robot as a tree, does not use."""
 GIVEN = SHARED | {"parameters", "surfaces", "heights", "pushes", "now"}
 """Arrays that no step writes."""

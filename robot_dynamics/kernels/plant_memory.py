@@ -49,9 +49,9 @@ DEFLECTION, FORCE, FORCE_WORLD, LAST_DEFLECTION = 6, 8, 11, 14
 SIZE, OWN_LAW, LAW = 16, 17, 20
 """Bound of the distance from the row's origin to the touching point; stiffness, damping and friction of the point, and
 with what the surface overrides, of points that touch or come near."""
-FRAME, ARM, START, END = 23, 32, 35, 38
+FRAME, ARM, START, END, SURFACE = 23, 32, 35, 38, 41
 """Of points that come near in the step: surface axes; touching point in row axes; velocity at the start of the step
-and at its end, first without contacts, in surface axes."""
+and at its end, first without contacts, in surface axes. Number of the surface that the point touches, else -1."""
 POINT_COLUMNS = 48
 """Whole cache lines, of which a point that is near no ground needs two."""
 
@@ -117,7 +117,8 @@ class Joints(NamedTuple):
 class Ground(NamedTuple):
     """Contact points: kernel row (k,), points (k, POINT_COLUMNS); terrain as `kernels.terrain` reads it.
 
-    bunches (m, 3), gaps (m, 3): points that follow each other.
+    bunches (m, 3), gaps (m, 3): points that follow each other. twins (k / 2,) or (0,): where there are several
+    surfaces, the second half of the points stands for the second surface that a point of the first half touches.
     """
 
     row: Integers
@@ -126,6 +127,7 @@ class Ground(NamedTuple):
     gaps: Floats
     surfaces: Floats
     heights: Floats
+    twins: Integers
 
 
 class State(NamedTuple):

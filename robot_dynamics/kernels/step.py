@@ -40,9 +40,9 @@ from .propagators import (
     show_of,
     twists_of,
 )
-from .rows import part3, part3_to, part4, part6, part6_to, row3, row6, row9, set3, set9
+from .rows import part3, part3_to, part4, part6, row3, row9, set3, set9
 from .scalar import ZERO3, add, cross, dot, inverse_symmetric, mul, quaternion_matrix, scale, smul, sub, tmul
-from .terrain import DAMPING, FRICTION, STIFFNESS, even, nearest_surface
+from .terrain import DAMPING, FRICTION, STIFFNESS, even, nearest_surface, normal_of, other_surface
 from .tree import place
 
 EXPLICIT = 2
@@ -199,10 +199,31 @@ def measure(robot, ground, c):
     """Signed distance of contact point c; if it touches, its law is noted."""
     points = ground.points
     x = point_position(robot.w, row_of(ground, c), row3(points, c, at.PLACE))
-    pen, _, surface = nearest_surface(ground.surfaces, ground.heights, x)
-    if pen < points[c, at.RADIUS]:
+    pen, _, surface = own_surface(ground, c, x)
+    touches = pen < points[c, at.RADIUS]
+    points[c, at.SURFACE] = surface if touches else -1.0
+    if touches:
         set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
     return pen - points[c, at.RADIUS]
+
+
+@inline
+def own_surface(ground, c, x):
+    """Signed distance, frame and number of the surface that contact point c at x stands for.
+
+    A point stands for the surface that it is deepest in, its twin for the deepest of those that face elsewhere. They
+    change places where one of them touches the other's already: forces and deflections belong to a surface.
+    """
+    half = ground.twins.shape[0]
+    pen, frame, surface = nearest_surface(ground.surfaces, ground.heights, x)
+    if half > 0:
+        first = c if c < half else c - half
+        other = other_surface(ground.surfaces, ground.heights, x, surface, normal_of(frame))
+        was, twin_was = ground.points[first, at.SURFACE], ground.points[first + half, at.SURFACE]
+        swapped = (twin_was == surface and surface >= 0) or (was == other[2] and other[2] >= 0)
+        if swapped == (c < half):
+            pen, frame, surface = other
+    return pen, frame, surface
 
 
 @inline
@@ -210,8 +231,8 @@ def touching(robot, ground, c):
     """Signed distance, surface axes, touching point in row axes and surface of contact point c."""
     i = row_of(ground, c)
     r = row3(ground.points, c, at.PLACE)
-    pen, frame, surface = nearest_surface(ground.surfaces, ground.heights, point_position(robot.w, i, r))
-    normal = (frame[2], frame[5], frame[8])
+    pen, frame, surface = own_surface(ground, c, point_position(robot.w, i, r))
+    normal = normal_of(frame)
     radius = ground.points[c, at.RADIUS]
     return pen - radius, frame, sub(r, scale(radius, tmul(row9(robot.w, i, rows.RW), normal))), surface
 
@@ -228,14 +249,23 @@ def look_closer(robot, ground, c):
     set3(points, c, at.START, tmul(frame, point_velocity(robot.w, row_of(ground, c), arm, rows.W)))
 
 
+@inline
+def point_force(ground, c):
+    """World force on point c and its twin."""
+    f = row3(ground.points, c, at.FORCE_WORLD)
+    half = ground.twins.shape[0]
+    return add(f, row3(ground.points, c + half, at.FORCE_WORLD)) if half > 0 else f
+
+
 @lean
-def locate(robot, ground, position, velocity):
-    """World position and velocity (k, 3) of every touching point, of the state that `begin` or `run` ended with."""
+def locate(robot, ground, position, velocity, force):
+    """World position, velocity and force (k, 3) of every touching point, of the state that a run ended with."""
     robot, ground = at.Robot(*robot), at.Ground(*ground)
-    for c in range(ground.row.shape[0]):
+    for c in range(position.shape[0]):
         _, _, arm, _ = touching(robot, ground, c)
         set3(position, c, 0, point_position(robot.w, row_of(ground, c), arm))
         set3(velocity, c, 0, point_velocity(robot.w, row_of(ground, c), arm, rows.W))
+        set3(force, c, 0, point_force(ground, c))
 
 
 @inline
@@ -1249,7 +1279,7 @@ def note(joints, ground, state, row):
     for j in range(point - joint):
         row[joint + j] = joints.data[at.MOTOR, actuator_of(joints, j)]
     for c in range((row.shape[0] - point) // 3):
-        part3_to(row, point + 3 * c, row3(ground.points, c, at.FORCE_WORLD))
+        part3_to(row, point + 3 * c, point_force(ground, c))
 
 
 @inline

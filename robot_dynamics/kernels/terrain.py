@@ -20,6 +20,8 @@ SURFACE_COLUMNS = 21
 
 FAR = 1e9
 """Distance to a surface that does not reach over the point [m]."""
+ALIKE = 0.9
+"""Surfaces whose normals have this cosine, or more, are one for a point: it does not touch both at once."""
 
 
 @inline
@@ -71,11 +73,12 @@ def box_distance(surfaces, i, x):
 
 @inline
 def height_field_distance(surfaces, heights, i, x):
-    """Distance of x to the tangent plane of a height field above or below it, FAR beside the field.
+    """Distance of x to a height field and the frame of its surface.
 
-    BILINEAR: the bilinear surface through the four samples around x. DIAGONAL: as the MIT simulator has it, the plane
-    through the middle of the cell that is parallel to the cell's diagonals; its distance is measured along u2 x u1 of
-    the unit diagonals, which is shorter than 1 where both slope (the frame returned is a proper one).
+    BILINEAR: of a block whose top is the bilinear surface through the four samples around x (distance to the tangent
+    plane), with upright sides. DIAGONAL: as the MIT simulator has it, the plane through the middle of the cell that is
+    parallel to the cell's diagonals; its distance is measured along u2 x u1 of the unit diagonals, which is shorter
+    than 1 where both slope (the frame returned is a proper one); FAR beside the field.
     """
     corner = row3(surfaces, i, P)
     gx = surfaces[i, SIZE]
@@ -83,12 +86,14 @@ def height_field_distance(surfaces, heights, i, x):
     nx = int(surfaces[i, SAMPLES])
     ny = int(surfaces[i, SAMPLES + 1])
     p = sub(x, corner)
-    a = p[0] / gx
-    b = p[1] / gy
-    if not (a > 0.0 and b > 0.0 and a < nx - 1 and b < ny - 1):
+    a = min(max(p[0] / gx, 0.0), nx - 1.0)
+    b = min(max(p[1] / gy, 0.0), ny - 1.0)
+    beside = (p[0] - a * gx, p[1] - b * gy)
+    out = math.sqrt(beside[0] * beside[0] + beside[1] * beside[1])
+    if out > 0.0 and int(surfaces[i, TYPE]) == DIAGONAL:
         return FAR, IDENTITY
-    ix = math.floor(a)
-    iy = math.floor(b)
+    ix = min(math.floor(a), nx - 2)
+    iy = min(math.floor(b), ny - 2)
     o = int(surfaces[i, START]) + ix * ny + iy
     h00 = heights[o]
     h01 = heights[o + 1]
@@ -108,7 +113,25 @@ def height_field_distance(surfaces, heights, i, x):
     slope_x = ((1.0 - b) * (h10 - h00) + b * (h11 - h01)) / gx
     slope_y = ((1.0 - a) * (h01 - h00) + a * (h11 - h10)) / gy
     n = unit((-slope_x, -slope_y, 1.0))
-    return (p[2] - h) * n[2], surface_frame(n)
+    above = p[2] - h
+    if out > 0.0:
+        to = (beside[0], beside[1], max(above, 0.0))
+        size = math.sqrt(dot(to, to))
+        return size, surface_frame(scale(1.0 / size, to))
+    side, outward = nearest_side(p[0], p[1], (nx - 1) * gx, (ny - 1) * gy)
+    if above * n[2] < -side:
+        return -side, surface_frame(outward)
+    return above * n[2], surface_frame(n)
+
+
+@inline
+def nearest_side(x, y, length, width):
+    """Depth of a place in a rectangle under its nearest side, and that side's outward normal."""
+    sx, dx = toward(x - 0.5 * length, 0.5 * length)
+    sy, dy = toward(y - 0.5 * width, 0.5 * width)
+    if dx <= dy:
+        return dx, (sx, 0.0, 0.0)
+    return dy, (0.0, sy, 0.0)
 
 
 @inline
@@ -118,19 +141,47 @@ def unit(x):
 
 
 @inline
+def surface_distance(surfaces, heights, i, x):
+    """Signed distance of x to surface i, and its frame."""
+    kind = int(surfaces[i, TYPE])
+    if kind == PLANE:
+        d, axes = plane_distance(surfaces, i, x)
+    elif kind == BOX:
+        d, axes = box_distance(surfaces, i, x)
+    else:
+        d, axes = height_field_distance(surfaces, heights, i, x)
+    return d, axes
+
+
+@inline
+def normal_of(frame):
+    """Normal of a surface frame."""
+    return (frame[2], frame[5], frame[8])
+
+
+@inline
+def other_surface(surfaces, heights, x, first, normal):
+    """As `nearest_surface`, of surfaces other than number `first` that do not face as `normal` does."""
+    pen = FAR
+    frame = IDENTITY
+    found = -1
+    for i in range(surfaces.shape[0]):
+        d, axes = surface_distance(surfaces, heights, i, x)
+        if d < pen and i != first and dot(normal_of(axes), normal) < ALIKE:
+            pen = d
+            frame = axes
+            found = i
+    return pen, frame, found
+
+
+@inline
 def nearest_surface(surfaces, heights, x):
     """Signed distance of x to the terrain, frame and number of the surface that x is deepest in (-1: nothing below)."""
     pen = FAR
     frame = IDENTITY
     found = -1
     for i in range(surfaces.shape[0]):
-        kind = int(surfaces[i, TYPE])
-        if kind == PLANE:
-            d, axes = plane_distance(surfaces, i, x)
-        elif kind == BOX:
-            d, axes = box_distance(surfaces, i, x)
-        else:
-            d, axes = height_field_distance(surfaces, heights, i, x)
+        d, axes = surface_distance(surfaces, heights, i, x)
         if d < pen:
             pen = d
             frame = axes
