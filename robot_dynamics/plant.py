@@ -126,7 +126,8 @@ class PlantParams:
 class Contacts:
     """One row per contact point, in the order of the plant's points; the state's places, the last step's forces.
 
-    A point that touches two surfaces, as in a corner, has the place and deflection of one, the larger depth, both forces.
+    A point that touches two surfaces, as in a corner, has the place and deflection of one, the larger depth, and both
+    forces.
     position, velocity (k, 3) world axes; depth (k,) [m] below the surface, 0 above; force_world (k, 3) of the ground on
     the robot [N]; deflection (k, 2) tangential memory of the spring-damper in surface axes [m].
     """
@@ -621,23 +622,21 @@ def _leading_row(model: Model, dof: int) -> int:
 def _ground(model: Model, params: PlantParams, points: Points) -> at.Ground:
     k = len(points)
     row, r = point_rows(model, points)
-    several = len(params.terrain) > 1
-    table = aligned((k, at.POINT_COLUMNS))
-    table[:, at.PLACE : at.PLACE + 3] = r
-    table[:, at.RADIUS] = points.radius
-    table[:, at.SIZE] = np.abs(r).sum(axis=1) + points.radius
-    for i, name in enumerate(("stiffness", "damping", "friction")):
-        table[:, at.OWN_LAW + i] = _spread(name, getattr(params.contact, name, 0.0), k)
+    copies = 2 if len(params.terrain) > 1 else 1
+    table = aligned((copies * k, at.POINT_COLUMNS))
     bunches = _bunches(row)
-    gaps = np.zeros((len(bunches), 3))
+    gaps = np.zeros((copies * len(bunches), 3))
     reach = np.linalg.norm(r, axis=1) + points.radius
-    gaps[:, at.SPAN] = [reach[first:end].max() for _, first, end in bunches]
-    row = np.array(row)
-    twins = np.arange(k, 2 * k) if several else np.empty(0, np.int64)
-    if several:
-        bunches = np.concatenate([bunches, bunches + [0, k, k]])
-        row, table, gaps = np.tile(row, 2), np.tile(table, (2, 1)), np.tile(gaps, (2, 1))
-    return at.Ground(row, table, bunches, gaps, *pack(params.terrain), twins)
+    gaps[:, at.SPAN] = np.tile([reach[first:end].max() for _, first, end in bunches], copies)
+    for part in np.split(table, copies):
+        part[:, at.PLACE : at.PLACE + 3] = r
+        part[:, at.RADIUS] = points.radius
+        part[:, at.SIZE] = np.abs(r).sum(axis=1) + points.radius
+        for i, name in enumerate(("stiffness", "damping", "friction")):
+            part[:, at.OWN_LAW + i] = _spread(name, getattr(params.contact, name, 0.0), k)
+    bunches = np.concatenate([bunches + np.array([0, i * k, i * k]) for i in range(copies)])
+    twins = np.arange(k, copies * k)
+    return at.Ground(np.tile(np.array(row), copies), table, bunches, gaps, *pack(params.terrain), twins)
 
 
 def _bunches(row: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -27,7 +27,7 @@ def problem(seed, model):
 def solve(model, given, sweeps=20, tolerance=1e-10, start=None):
     A, b, points, bounds, h, k, n = given
     f = np.zeros(n) if start is None else start.copy()
-    work = contact.scratch(len(wide_b))
+    work = contact.scratch(whole(n))
     wide_b = np.pad(b, (0, whole(n) - n), constant_values=np.nan)
     rows = np.pad(A, ((0, 0), (0, whole(n) - n)), constant_values=np.nan)  # what stands behind n is not looked at
     iterations, missed = contact.solve_contacts(

@@ -98,8 +98,11 @@ def test_bilinear_field_of_a_plane_is_the_plane(seed):
     normal = np.array([-slope[0], -slope[1], 1.0])
     pen, frames, _ = ask([field], x)
     expected, plane_frames, _ = ask([Plane(0.2, tuple(normal))], x)
-    np.testing.assert_allclose(pen, expected, atol=1e-12)
-    np.testing.assert_allclose(frames, plane_frames, atol=1e-12)
+    side = np.minimum(x[:, :2], 1.1 - x[:, :2]).min(axis=1)
+    top = expected > -side
+    assert 30 < top.sum() < 100
+    np.testing.assert_allclose(pen, np.maximum(expected, -side), atol=1e-12)
+    np.testing.assert_allclose(frames[top], plane_frames[top], atol=1e-12)
 
 
 def test_level_plane_has_the_world_axes_and_its_height():
@@ -117,9 +120,26 @@ def test_the_deepest_surface_wins():
     np.testing.assert_allclose(pen, [-0.01, -0.05, -0.01, 1.0], atol=1e-15)
 
 
-def test_no_ground_beside_a_height_field_or_without_terrain():
-    field = HeightField(np.zeros((3, 3)), 1.0)
-    assert ask([field], [-0.1, 1.0, -5.0])[0][0] == FAR
+@pytest.mark.parametrize(
+    ("place", "distance", "normal"),
+    [
+        ([-0.1, 1.0, -5.0], 0.1, [-1, 0, 0]),
+        ([0.05, 1.0, -5.0], -0.05, [-1, 0, 0]),
+        ([1.0, 2.3, 0.0], 0.3, [0, 1, 0]),
+        ([1.0, 1.97, -0.04], -0.03, [0, 1, 0]),
+        ([-0.3, 1.0, 0.4], 0.5, [-0.6, 0, 0.8]),
+    ],
+)
+def test_a_height_field_has_upright_sides(place, distance, normal):
+    """Below its edge a point is as far from it as from the side, above it as from the edge."""
+    pen, frames, _ = ask([HeightField(np.zeros((3, 3)), 1.0)], place)
+    assert pen[0] == pytest.approx(distance, rel=1e-12)
+    np.testing.assert_allclose(frames[0][:, 2], normal, atol=1e-12)
+    assert_frames(frames)
+
+
+def test_no_ground_beside_the_field_of_the_reference_or_without_terrain():
+    assert ask([HeightField(np.zeros((3, 3)), 1.0, scheme="oracle")], [-0.1, 1.0, -5.0])[0][0] == FAR
     assert ask([], [0.0, 0.0, 0.0])[2][0] == -1
 
 

@@ -79,7 +79,8 @@ class HeightField:
     """Ground of given `heights` [m] (nx, ny) above `corner`, sampled every `spacing` [m] along x and y from there.
 
     `scheme`: 'bilinear' interpolates; 'oracle' is the flat cell of the MIT simulator (through the middle of the cell,
-    parallel to its diagonals, not continuous across cells). Beside the field there is no ground.
+    parallel to its diagonals, not continuous across cells). The field is a block with upright sides; beside that of the
+    MIT simulator there is no ground.
     """
 
     heights: ArrayLike

@@ -408,7 +408,7 @@ def scalar_sweep(A, bounds, k, n, f, u):
 
 @routine
 def sweep(model, A, points, bounds, h, k, n, f, u):
-    """One block Gauss-Seidel pass, each contact solved by itself. Returns how far the worst row was off [m/s]: |A_ii df|."""
+    """One block Gauss-Seidel pass, each contact solved by itself. Returns the worst row's error |A_ii df| [m/s]."""
     largest = scalar_sweep(A, bounds, k, n, f, u)
     if model != IMPULSE:
         # before any force of this pass: what follows from a guess need not wait for the contacts before it

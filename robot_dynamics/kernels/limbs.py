@@ -1101,9 +1101,10 @@ def attitudes(levels, robot, q, memory):
 
 @inline
 def see(robot, t, limb, memory):
-    """Write pose and twist of joint t, placed, from its carrier's; returns what `body_books` does of the body behind it.
+    """Write pose and twist of joint t, placed, from its carrier's.
 
-    Linear and angular momentum, kinetic energy, then first and second moment of mass about the world's origin.
+    Returns of the body behind it: linear and angular momentum about the world's origin, kinetic energy, first moment of
+    mass, rotational inertia about the world's origin.
     """
     o, c = in_memory(t, limb), in_memory(t + 1, limb)
     R, xc = quad9(memory, c + ATTITUDE * GROUP), quad3(memory, c + PLACE * GROUP)

@@ -200,7 +200,7 @@ def state(nq: int, nv: int) -> State:
 
 
 def row_length(n: int) -> int:
-    """Length of the rows of a matrix of n rows: an odd number of cache lines, so that a column spreads over all sets."""
+    """Length of the rows of a matrix with n of them: an odd number of cache lines, so that columns use all sets."""
     return whole(n) if whole(n) // LANES % 2 else whole(n) + LANES
 
 

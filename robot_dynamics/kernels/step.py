@@ -787,8 +787,8 @@ def stop_left_over(joints, settings, index):
 def holding(joints, ground, settings, count, n, problem):
     """List the rows that may not move in picked[CHOSEN], and in b what is left over of their way.
 
-    Those are the rows of contacts that carry, and of joints whose friction or stop is within its bounds. Returns their
-    number, and what a shift would be for.
+    Those are the rows of contacts that carry, and of joints whose friction or stop is within its bounds, or that are
+    beyond their stop. Returns their number, and what a shift would be for.
     """
     chosen, r = problem.picked[at.CHOSEN], problem.b
     m = 0
@@ -804,9 +804,10 @@ def holding(joints, ground, settings, count, n, problem):
             chosen[m + k] = 3 * a + k
         m += 3
     for s in range(n - 3 * count):
-        if problem.bounds[s, 0] < problem.f[3 * count + s] < problem.bounds[s, 1]:
+        back = stop_left_over(joints, settings, problem.picked[at.ROW_INDEX, s])
+        if problem.bounds[s, 0] < problem.f[3 * count + s] < problem.bounds[s, 1] or abs(back) > 0.0:
             chosen[m] = 3 * count + s
-            r[m] = stop_left_over(joints, settings, problem.picked[at.ROW_INDEX, s])
+            r[m] = back
             purpose = max(purpose, RECOVERING if abs(r[m]) > 0.0 else AS_IT_IS)
             m += 1
     return m, purpose

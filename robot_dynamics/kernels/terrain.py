@@ -86,9 +86,11 @@ def height_field_distance(surfaces, heights, i, x):
     nx = int(surfaces[i, SAMPLES])
     ny = int(surfaces[i, SAMPLES + 1])
     p = sub(x, corner)
-    a = min(max(p[0] / gx, 0.0), nx - 1.0)
-    b = min(max(p[1] / gy, 0.0), ny - 1.0)
-    beside = (p[0] - a * gx, p[1] - b * gy)
+    length, width = (nx - 1) * gx, (ny - 1) * gy
+    over = (min(max(p[0], 0.0), length), min(max(p[1], 0.0), width))
+    beside = (p[0] - over[0], p[1] - over[1])
+    a = over[0] / gx
+    b = over[1] / gy
     out = math.sqrt(beside[0] * beside[0] + beside[1] * beside[1])
     if out > 0.0 and int(surfaces[i, TYPE]) == DIAGONAL:
         return FAR, IDENTITY
@@ -118,7 +120,7 @@ def height_field_distance(surfaces, heights, i, x):
         to = (beside[0], beside[1], max(above, 0.0))
         size = math.sqrt(dot(to, to))
         return size, surface_frame(scale(1.0 / size, to))
-    side, outward = nearest_side(p[0], p[1], (nx - 1) * gx, (ny - 1) * gy)
+    side, outward = nearest_side(p[0], p[1], length, width)
     if above * n[2] < -side:
         return -side, surface_frame(outward)
     return above * n[2], surface_frame(n)
