@@ -61,8 +61,8 @@ SLOP = 1e-5
 """Depth that impulses leave alone [m, rad]: what a step's rotation leaves of a contact that does not sink in."""
 AS_IT_IS, RECOVERING, MOVING = range(3)
 """What a position-only shift is for: nothing; contacts or stops that are too deep; what slides or lands, too."""
-ATTEMPTS = 4
-"""So often a step is taken again because an effort left its range at the end of it."""
+ATTEMPTS = 6
+"""Most times that a step is solved: again where an effort left its range, or where a rebound gave energy."""
 FINE, NOT_FINITE, ENERGY_JUMP = range(3)
 """What a run ends with."""
 
@@ -545,21 +545,22 @@ def find_contacts(robot, ground, settings, active):
 
 
 @inline
-def impulse_target(points, c, settings):
-    """Normal velocity asked for of point c, and whether it lands softly."""
+def impulse_target(points, c, settings, bounce):
+    """Normal velocity asked for of point c, and whether it lands softly; bounce: share of the restitution."""
     pen = points[c, at.PEN]
     u0 = points[c, at.START + 2]
     if settings.below:
-        return below_target(pen, u0, settings.restitution, settings.recovery), False
+        return below_target(pen, u0, bounce * settings.restitution, settings.recovery), False
     free = points[c, at.END + 2]
     h = settings.timestep
-    return predicted_target(pen, u0, free, h, settings.restitution)
+    return predicted_target(pen, u0, free, h, bounce * settings.restitution)
 
 
 @routine
-def contact_row(robot, ground, settings, unit, a, c, problem):
+def contact_row(robot, ground, settings, bounce, a, c, problem):
     """Data of contact a, that of point c."""
     points = ground.points
+    unit = settings.timestep if settings.scheme == IMPULSE else 1.0
     for k in range(3):
         problem.b[3 * a + k] = points[c, at.END + k]
         problem.f[3 * a + k] = unit * points[c, at.FORCE + k]
@@ -569,15 +570,14 @@ def contact_row(robot, ground, settings, unit, a, c, problem):
     set3(problem.points, a, 3, row3(points, c, at.LAW))
     problem.picked[at.LANDED, a] = 0
     if settings.scheme == IMPULSE:
-        target, lands = impulse_target(points, c, settings)
+        target, lands = impulse_target(points, c, settings, bounce)
         problem.b[3 * a + 2] -= target
         problem.picked[at.LANDED, a] = 1 if lands else 0
 
 
 @routine
-def contact_rows(levels, robot, ground, settings, count, problem):
+def contact_rows(levels, robot, ground, settings, bounce, count, problem):
     """Paths, free velocities less their targets, and law data of the active contacts; warm start from the last step."""
-    unit = settings.timestep if settings.scheme == IMPULSE else 1.0
     for a in range(count):
         for c in each(problem.picked[at.ACTIVE, a]):
             problem.carrier[a] = row_of(ground, c)
@@ -589,7 +589,7 @@ def contact_rows(levels, robot, ground, settings, count, problem):
     )  # fmt: skip
     for a in range(count):
         for c in each(problem.picked[at.ACTIVE, a]):
-            contact_row(robot, ground, settings, unit, a, c, problem)
+            contact_row(robot, ground, settings, bounce, a, c, problem)
 
 
 @inline
@@ -681,7 +681,7 @@ def response(levels, robot, dofs, g, n, problem):
 
 
 @routine
-def gather(levels, robot, joints, ground, settings, problem):
+def gather(levels, robot, joints, ground, settings, bounce, problem):
     """Collect the rows of contacts, joint friction and stops, and couple them.
 
     Returns how many contacts and rows there are, and whether there was no room for all contacts.
@@ -693,7 +693,7 @@ def gather(levels, robot, joints, ground, settings, problem):
         count = find_contacts(robot, ground, settings, problem.picked[at.ACTIVE])
         full = count > at.MOST_CONTACTS
         count = min(count, at.MOST_CONTACTS)
-        contact_rows(levels, robot, ground, settings, count, problem)
+        contact_rows(levels, robot, ground, settings, bounce, count, problem)
     n = joint_rows(levels, robot, joints, settings, count, problem)
     g = 1.0 if settings.scheme == IMPULSE else settings.timestep
     divide(levels, robot.limbed, robot.memory, robot.factor, n, problem.z, problem.y)
@@ -1290,6 +1290,25 @@ def solver_model(settings):
 
 
 @routine
+def rebounds_give(ground, count, problem):
+    """Whether the impulses of all contacts together do work: with friction, restitution by velocities may.
+
+    p . (u_start + u_end) / 2 is what they add to the kinetic energy.
+    """
+    work = 0.0
+    scale_of_it = 0.0
+    for a in range(count):
+        for c in each(problem.picked[at.ACTIVE, a]):
+            p = part3(problem.f, 3 * a)
+            target = ground.points[c, at.END + 2] - problem.b[3 * a + 2]
+            end = add(row3(problem.work.rows, U, 3 * a), (0.0, 0.0, target))
+            start = row3(ground.points, c, at.START)
+            work += 0.5 * dot(p, add(start, end))
+            scale_of_it += abs(dot(p, start)) + abs(dot(p, end))
+    return work > 1e-9 * scale_of_it
+
+
+@routine
 def end_velocities(levels, robot, joints, ground, state, settings, command, problem, pushed):
     """End velocity, with contacts and joint losses, in dofs[AHEAD], again while an effort leaves its range there.
 
@@ -1300,18 +1319,21 @@ def end_velocities(levels, robot, joints, ground, state, settings, command, prob
     n = 0
     regular = True
     iterations, missed = 0, False
-    for _ in range(ATTEMPTS):
+    bounce = 1.0
+    for k in range(ATTEMPTS):
         possible = free_motion(levels, robot, joints, state, settings, command, pushed)
         regular = regular and possible
-        count, n, full = gather(levels, robot, joints, ground, settings, problem)
+        count, n, full = gather(levels, robot, joints, ground, settings, bounce, problem)
         iterations, missed = solve_contacts(
             solver_model(settings), problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count, n,
             settings.sweeps, settings.tolerance, problem.f, problem.work,
         )  # fmt: skip
         missed = missed or full
         react(levels, robot, joints, settings, n, problem)
+        gives = settings.scheme == IMPULSE and settings.restitution > 0.0 and rebounds_give(ground, count, problem)
+        bounce *= (0.5 if k < ATTEMPTS - 2 else 0.0) if gives else 1.0
         # lanes stay together: taken again, a step ends as it did where no effort left its range
-        if not anywhere(end_efforts(joints, state, settings, command.acting)):
+        if not anywhere(end_efforts(joints, state, settings, command.acting) or gives):
             break
     return count, n, iterations, missed, regular
 
