@@ -455,8 +455,13 @@ class Plant:
 
     @property
     def qdd(self) -> Array:
-        """Change of qd (nv,) in the last step over the timestep."""
+        """Acceleration (nv,) of the last step, the componentwise derivative of qd at its start."""
         return self._state.qdd.copy()
+
+    @property
+    def base_rate(self) -> Array:
+        """Derivative (6,) of a floating base's twist, base axes: with qd, the mean acceleration of the last step."""
+        return self._state.base_rate.copy()
 
     @property
     def tau(self) -> Array:
@@ -487,8 +492,8 @@ class Plant:
         """Return what writes the readings of this instant into these very arrays: `kernels.sensors.read_sensors`."""
         joints, state = self._joints, self._state
         return bound(
-            sensors.read_sensors, joints.number, joints.data, state.q, state.qd, state.qdd, mount, position, velocity,
-            effort, odometry, imu,
+            sensors.read_sensors, joints.number, joints.data, state.q, state.qd, state.base_rate, mount, position,
+            velocity, effort, odometry, imu,
         )  # fmt: skip
 
     @property
@@ -528,7 +533,7 @@ class Plant:
         orientation, omega, force = np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3), -self.model.gravity
         if self.model.floating_base:
             orientation, omega = q[3:7].copy(), qd[:3]
-            acceleration = self._state.qdd[3:6] + np.cross(omega, qd[3:6])
+            acceleration = self._state.base_rate[3:] + np.cross(omega, qd[3:6])
             force = acceleration - _rotate_back(orientation, self.model.gravity)
         return Measurement(
             position=q[self.model.q_index] + bias["position"] + noise.position * rng.standard_normal(joints),

@@ -291,7 +291,7 @@ def test_readings_written_in_place_are_the_state_the_efforts_and_what_the_imu_me
         if floating_base:
             assert base[PLACE : PLACE + 7].tolist() == q[:7].tolist()
             assert [*base[ANGULAR : ANGULAR + 3], *base[LINEAR : LINEAR + 3]] == qd[:6].tolist()
-        attitude, omega, force = mount.measure(q, qd, plant.qdd)
+        attitude, omega, force = mount.measure(q, qd, plant.base_rate)
         assert motion[MOTION_ATTITUDE : MOTION_ATTITUDE + 4] == pytest.approx(attitude)
         assert motion[MOTION_OMEGA : MOTION_OMEGA + 3] == pytest.approx(omega)
         assert motion[MOTION_FORCE : MOTION_FORCE + 3] == pytest.approx(force)
@@ -303,8 +303,8 @@ def test_the_noise_of_a_reading_reaches_the_imu(floating_base):
     model = rd.load_urdf(quadrupeds.MINI_CHEETAH, floating_base=floating_base)
     plant = Plant(model, PlantParams(noise=SensorNoise(gyro=0.1, accelerometer=1.0), seed=1))
     mount = ImuMount(model)
-    true = mount.measure(plant.q, plant.qd, plant.qdd)
-    readings = [mount.measure(plant.q, plant.qd, plant.qdd, plant.measure()) for _ in range(2000)]
+    true = mount.measure(plant.q, plant.qd, plant.base_rate)
+    readings = [mount.measure(plant.q, plant.qd, plant.base_rate, plant.measure()) for _ in range(2000)]
     assert all(attitude == true[0] for attitude, _, _ in readings)
     for column, spread in ((1, 0.1), (2, 1.0)):
         error = np.array([r[column] for r in readings]) - true[column]

@@ -131,11 +131,15 @@ class Ground(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is simulated, and its books."""
+    """What is simulated, and its books.
+
+    base_rate (6,): derivative of a floating base's twist, base axes, that explains the change of its motion in a step.
+    """
 
     q: Floats
     qd: Floats
     qdd: Floats
+    base_rate: Floats
     ledger: Floats
     last_ledger: Floats
     counters: Integers
@@ -196,7 +200,7 @@ def robot(topology: Integers, parameters: Floats, limbed: Floats, nv: int, bodie
 def state(nq: int, nv: int) -> State:
     """State of zeros."""
     books = np.zeros(LEDGER), np.zeros(LEDGER), np.zeros(COUNTERS, np.int64)
-    return State(np.zeros(nq), np.zeros(nv), np.zeros(nv), *books)
+    return State(np.zeros(nq), np.zeros(nv), np.zeros(nv), np.zeros(6), *books)
 
 
 def row_length(n: int) -> int:

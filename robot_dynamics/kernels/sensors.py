@@ -41,7 +41,7 @@ def inertial(mount, base, qd, qdd):
 
 
 @brief
-def read_sensors(number, data, q, qd, qdd, mount, position, velocity, effort, odometry, imu):
+def read_sensors(number, data, q, qd, base_rate, mount, position, velocity, effort, odometry, imu):
     """Write what joints (n,), an Odometry and an Imu (numbers as they stand in the messages) read without noise.
 
     number, data: of the plant's bundle of joints. A robot with a fixed base has an `odometry` without numbers.
@@ -51,7 +51,7 @@ def read_sensors(number, data, q, qd, qdd, mount, position, velocity, effort, od
         effort[j] = data[at.MOTOR, number[at.ACTUATOR, j]]
     attitude, w, force = part4(mount, ATTITUDE), ZERO3, sub(ZERO3, part3(mount, GRAVITY))
     if odometry.shape[0]:
-        attitude, w, root, lever = inertial(mount, part4(q, 3), part6(qd, 0), part6(qdd, 0))
+        attitude, w, root, lever = inertial(mount, part4(q, 3), part6(qd, 0), part6(base_rate, 0))
         force = add(root, lever)
         for i in range(7):
             odometry[PLACE + i] = q[i]

@@ -61,6 +61,8 @@ SLOP = 1e-5
 """Depth that impulses leave alone [m, rad]: what a step's rotation leaves of a contact that does not sink in."""
 AS_IT_IS, RECOVERING, MOVING = range(3)
 """What a position-only shift is for: nothing; contacts or stops that are too deep; what slides or lands, too."""
+BRISK = 2e-3
+"""Way of a joint in a step [rad, m] from which on a robot on a fixed base has the velocity products of mid-step."""
 ATTEMPTS = 6
 """Most times that a step is solved: again where an effort left its range, or where a rebound gave energy."""
 FINE, NOT_FINITE, ENERGY_JUMP = range(3)
@@ -896,6 +898,8 @@ def free_motion(levels, robot, joints, state, settings, command, pushed):
         robot.f_ext if anywhere(pushed) else robot.f_ext[:0], joints.dofs[at.ADDED], robot.factor, robot.w, True,
         state.qdd,
     )  # fmt: skip
+    if brisk(robot, state, settings):
+        free_motion_ahead(levels, robot, joints, state, settings, pushed)
     for k in range(state.qd.shape[0]):
         joints.dofs[at.AHEAD, k] = state.qd[k] + settings.timestep * state.qdd[k]
     if not settings.below:
@@ -904,6 +908,43 @@ def free_motion(levels, robot, joints, state, settings, command, pushed):
             turning = scale(settings.timestep, cross(part3(state.qd, k), part3(state.qd, k + 3)))
             part3_to(joints.dofs[at.AHEAD], k + 3, add(part3(joints.dofs[at.AHEAD], k + 3), turning))
     return failed < 0
+
+
+@inline
+def compared(settings):
+    """Whether the scheme is kept to compare with others: it stays of first order."""
+    return settings.runge_kutta or settings.below or settings.scheme == EXPLICIT or settings.scheme == LINEAR
+
+
+@routine
+def brisk(robot, state, settings):
+    """Whether joints of a robot on a fixed base turn so far in a step that an explicit one would make energy."""
+    if floats(robot) or compared(settings):
+        return False
+    fastest = 0.0
+    for k in range(state.qd.shape[0]):
+        fastest = max(fastest, abs(state.qd[k]))
+    return settings.timestep * fastest > BRISK
+
+
+@routine
+def free_motion_ahead(levels, robot, joints, state, settings, pushed):
+    """The acceleration at (q, v + h a / 2) in place of a, that at (q, v), into qdd.
+
+    A robot moves by the velocity of the end of the step, and its H changes with it: with the velocity products of the
+    mean velocity the energy and the momenta of joints that nothing drives stay, to second order.
+    """
+    dofs, v = joints.dofs, joints.dofs[at.STAGE]
+    for k in range(v.shape[0]):
+        v[k] = state.qd[k] + 0.5 * settings.timestep * state.qdd[k]
+    free_motion_of(
+        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, v, dofs[at.TAU],
+        robot.f_ext if anywhere(pushed) else robot.f_ext[:0], dofs[at.ADDED], robot.factor, robot.w, False, state.qdd,
+    )  # fmt: skip
+    if len(levels) == 0:
+        twists_of(
+            levels, robot.limbed, robot.memory, robot.seen, robot.topology, robot.parameters, state.qd, rows.W, robot.w,
+        )  # fmt: skip
 
 
 @inline
@@ -983,8 +1024,8 @@ def contact_work(robot, ground, ledger, h, pushed):
 
 @routine
 def unhindered(joints, settings, command):
-    """Whether a step without contact may be explicit: no gains, no damping. Schemes kept to compare stay Euler."""
-    if settings.runge_kutta or settings.below or settings.scheme == EXPLICIT or settings.scheme == LINEAR:
+    """Whether a step without contact may be explicit: no gains, no damping."""
+    if compared(settings):
         return False
     stiff = 0.0
     for j in range(joints.data.shape[1]):
@@ -1002,6 +1043,11 @@ def heun(levels, robot, joints, state, settings):
     """
     h = settings.timestep
     dofs, q, v = joints.dofs, joints.configurations[at.STAGE_Q], joints.dofs[at.STAGE]
+    if brisk(robot, state, settings):
+        free_motion_of(
+            levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, dofs[at.TAU],
+            robot.f_ext[:0], dofs[at.ADDED], robot.factor, robot.w, False, state.qdd,
+        )  # fmt: skip
     for k in range(v.shape[0]):
         v[k] = state.qd[k] + h * state.qdd[k]
     integrate(robot.topology, state.q, state.qd, h, q)
@@ -1082,8 +1128,7 @@ def conserve(levels, robot, state, h, flight, books):
     x = part3(state.q, 0)
     v = add(dv, cross(dw, sub(x, com)))
     add_motion_of(levels, robot.limbed, robot.memory, robot.w, x, v, dw)
-    Q = part4(state.q, 3)
-    R = quaternion_matrix(Q[0], Q[1], Q[2], Q[3])
+    R = base_matrix(state.q)
     part3_to(state.qd, 0, add(part3(state.qd, 0), tmul(R, dw)))
     part3_to(state.qd, 3, add(part3(state.qd, 3), tmul(R, v)))
     books[9] += dot(dv, add(linear, scale(0.5, push))) + dot(dw, add(about, scale(0.5, spin)))
@@ -1254,6 +1299,24 @@ def verdict(state, energy):
     return FINE
 
 
+@routine
+def note_base_rate(joints, state, h):
+    """Rate of a floating base's twist whose acceleration omega' and v' + omega x v is the mean one of the step."""
+    R, R0 = base_matrix(state.q), base_matrix(joints.configurations[at.LAST_Q])
+    before = joints.dofs[at.LAST_QD]
+    w, v = part3(state.qd, 0), part3(state.qd, 3)
+    a = scale(1.0 / h, sub(v, tmul(R, mul(R0, part3(before, 3)))))
+    part3_to(state.base_rate, 0, scale(1.0 / h, sub(w, part3(before, 0))))
+    part3_to(state.base_rate, 3, sub(a, cross(w, v)))
+
+
+@inline
+def base_matrix(q):
+    """Attitude of a floating base."""
+    x = part4(q, 3)
+    return quaternion_matrix(x[0], x[1], x[2], x[3])
+
+
 @inline
 def judge_contacts(state, settings, purpose):
     """Count as work what recovery lifts, and apart what contacts give for no reason: they can only take energy."""
@@ -1370,6 +1433,8 @@ def take(levels, robot, joints, ground, state, settings, command, problem, steps
             state.counters[at.STEPS] += 1
             state.counters[at.ITERATIONS] = iterations
             state.counters[at.UNCONVERGED] += 1 if missed else 0
+            if k == steps - 1 and floats(robot):
+                note_base_rate(joints, state, settings.timestep)
             if log.shape[0] > 0:
                 note(joints, ground, state, log[k])
         if anywhere(status != FINE):

@@ -312,7 +312,7 @@ class PlantNode(Component):
         """Let joint states and the IMU say what noisy sensors read."""
         plant, joints = self.plant, self.joint_message
         joints.position[:], joints.velocity[:] = reading.position, reading.velocity
-        self.imu_message.write(*self.imu_mount.measure(plant.q, plant.qd, plant.qdd, reading))
+        self.imu_message.write(*self.imu_mount.measure(plant.q, plant.qd, plant.base_rate, reading))
 
     def write_contacts(self, listened: frozenset[Publisher]) -> None:
         """Write every point into one message, and the sum of each link's forces for who listens to that link."""
