@@ -1,7 +1,8 @@
 """Lagrange's equations of a serial path in closed form: constant coefficients on {1, c, s, c^2, c s} and {1, q, q^2}.
 
-SPEC 8, [D002]. Joint m enters H_jk with degree 0 for m <= j, 1 for j < m <= k and 2 for m > k (j <= k), so the number
-of coefficients grows like 5^n: made for legs and for arms of up to six joints; beyond, `mass_matrix` and its kin serve.
+(L1-L16), [Hollerbach 1980]. Joint m enters H_jk with degree 0 for m <= j, 1 for j < m <= k and 2 for m > k (j <= k), so
+the number of coefficients grows like 5^n: made for legs and for arms of up to six joints; beyond, `mass_matrix` and its
+kin serve.
 """
 
 from contextlib import suppress
@@ -29,7 +30,7 @@ MOST_LITERAL = 6
 MOST_LIMB = 7
 """Longest limb of `closed_form_tree`: with a base, 7 joints already have 7 million coefficients."""
 NEGLIGIBLE = 1e-12
-"""Coefficients below this fraction of the largest are numerical noise (SPEC 8.6)."""
+"""Coefficients below this fraction of the largest are numerical noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class ClosedForm:
 
     `inertia` (n (n + 1) / 2, sizes) holds the coefficients of H_jk, j <= k, in row k (k + 1) / 2 + j, and
     `potential_energy` (low sizes) those of V; sizes: 5 per revolute and 3 per prismatic joint, low sizes: 3 and 2.
-    `steps` and `matrices` count the coefficient steps and the 4x4 matrices of the evaluation order (SPEC 8.3, 8.4).
+    `steps` and `matrices` count the coefficient steps and the 4x4 matrices of the evaluation order (L13, L15).
     """
 
     mechanism: Mechanism
@@ -186,7 +187,7 @@ class ClosedFormTree:
 
 
 def closed_form(model: Model, base_link: str, tip_link: str, order: str = "reduced") -> ClosedForm:
-    """Answer what the equations of motion of the path between two links are, as formulas (SPEC 8, [D002]).
+    """Answer what the equations of motion of the path between two links are, as formulas (L1-L10).
 
     Parameters
     ----------
@@ -197,7 +198,7 @@ def closed_form(model: Model, base_link: str, tip_link: str, order: str = "reduc
         not on the path stay at 0 (mimic joints at their offset) and carry their bodies along, so the result is the
         block of the whole robot's equations in that posture.
     order : {"reduced", "direct", "chainwise", "literal"}
-        Order of evaluation (SPEC 8.3, 8.4); all give the same numbers. "literal" up to 6 joints, for study.
+        Order of evaluation (L13-L15); all give the same numbers. "literal" up to 6 joints, for study.
 
     Raises
     ------
@@ -221,7 +222,7 @@ def closed_form(model: Model, base_link: str, tip_link: str, order: str = "reduc
 
 
 def closed_form_tree(model: Model) -> ClosedFormTree:
-    """Answer what the mass matrix of a base with serial limbs is, as formulas (SPEC 8.5, end).
+    """Answer what the mass matrix of a base with serial limbs is, as formulas (L16).
 
     For a floating base the generators of the base twist join those of each limb: its tensor has 6 + n rows over the
     basis of its n joints, and the base's coordinates do not occur. Raises ModelError when a limb branches, is too
@@ -295,7 +296,7 @@ def _coefficients(path: Mechanism, J: Array, order: str) -> tuple[Array, Array, 
 
 
 def _matrices(n: int, order: str, base: int = 0) -> int:
-    """How many 4x4 matrices an order stores for n joints (SPEC 8.3; reduced: V and the columns of each level)."""
+    """How many 4x4 matrices an order stores for n joints (L13; reduced: V and the columns of each level)."""
     return {
         "direct": 2 + sum(i * (i + 1) // 2 + i + 2 for i in range(1, n + 1)),
         "reduced": sum(1 + base + i for i in range(0 if base else 1, n + 1)),
@@ -355,7 +356,7 @@ def _sizes(revolute: NDArray[np.bool_]) -> tuple[int, ...]:
 
 
 def _pattern(revolute: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which coefficients (pairs, sizes) can differ from 0: degree 0 for m <= j, 1 for j < m <= k, 2 for m > k (8.4)."""
+    """Which coefficients (pairs, sizes) can differ from 0: degree 0 for m <= j, 1 for j < m <= k, 2 for m > k (L15)."""
     n, sizes = len(revolute), _sizes(revolute)
     pattern = np.zeros((n * (n + 1) // 2, *sizes), np.bool_)
     for k in range(n):

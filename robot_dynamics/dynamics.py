@@ -65,7 +65,7 @@ ABA = limbs.forward_dynamics, tree.forward_dynamics
 def inverse_dynamics(
     model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None = None
 ) -> Array:
-    """Answer which forces produce the motion qdd: RNEA in link coordinates (SPEC R1-R5, [RBDA] table 5.1).
+    """Answer which forces produce the motion qdd: RNEA in link coordinates (R1-R5, [RBDA] table 5.1).
 
     tau = H(q) qdd + C(q, qd) + G(q) - J^T f_ext. Returns (nv,); with a floating base the first six are the wrench the
     base would need, 0 for a motion that is physically possible.
@@ -76,7 +76,7 @@ def inverse_dynamics(
 def inverse_dynamics_world(
     model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None = None
 ) -> tuple[Array, Array]:
-    """Answer the same in absolute coordinates (SPEC R1-R5, D000 4.5-4.9), with what every joint transmits.
+    """Answer the same in absolute coordinates (R1-R5, [Featherstone 1984]), with what every joint transmits.
 
     Returns tau (nv,) and wrench (nb, 6): [n, f] that body i receives through its joint, world axes, about the world's
     origin; row 0 is 0. Rotor torques act between a joint's motor and its parent and are in tau, not in wrench.
@@ -105,7 +105,7 @@ def gravity_forces(model: Model, q: ArrayLike) -> Array:
 def forward_dynamics(
     model: Model, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None
 ) -> Array:
-    """Answer which motion the forces produce: ABA (SPEC A1-A11, [RBDA] table 7.1). Returns qdd (nv,).
+    """Answer which motion the forces produce: ABA (A1-A11, [RBDA] table 7.1). Returns qdd (nv,).
 
     With mimic joints, which couple distant branches, H qdd = tau - bias is solved instead (C1-C3 and L^T L).
 
@@ -191,7 +191,7 @@ def check_regular(model: Model) -> None:
 
 
 def mass_matrix(model: Model, q: ArrayLike) -> Array:
-    """Answer how forces and accelerations are tied: H(q) by CRBA (SPEC C1-C3, [RBDA] table 6.2). Returns (nv, nv)."""
+    """Answer how forces and accelerations are tied: H(q) by CRBA (C1-C3, [RBDA] table 6.2). Returns (nv, nv)."""
     H = np.empty((model.nv, model.nv))
     try:
         if (limbed := model.limbs) is not None:
@@ -204,7 +204,7 @@ def mass_matrix(model: Model, q: ArrayLike) -> Array:
 
 
 def coriolis_matrix(model: Model, q: ArrayLike, qd: ArrayLike) -> Array:
-    """Return C (nv, nv) with C qd = bias - gravity and dH/dt - 2 C skew (Echeandia and Wensing 2021)."""
+    """Return C (nv, nv) with C qd = bias - gravity and dH/dt - 2 C skew (K4-K6, [Echeandia and Wensing 2021])."""
     C = np.empty((model.nv, model.nv))
     q = checked("q", q, (model.nq,))
     world.coriolis_matrix(model.topology, model.parameters, q, checked("qd", qd, (model.nv,)), C)

@@ -54,19 +54,19 @@ class Evaluator:
         self._crba = bound(driver.mass_matrix, *robot, self.q, *memory, self.H)
 
     def inverse_dynamics(self) -> Array:
-        """Set and return tau of q, qd, qdd, f_ext: RNEA (SPEC R1-R5). Raises ShapeError for what is not finite."""
+        """Set and return tau of q, qd, qdd, f_ext: RNEA (R1-R5). Raises ShapeError for what is not finite."""
         if not self._rnea():
             self._refuse("q", "qd", "qdd", "f_ext")
         return self.tau
 
     def forward_dynamics(self) -> Array:
-        """Set and return qdd of q, qd, tau, f_ext: ABA (SPEC A1-A11). Raises ShapeError for what is not finite."""
+        """Set and return qdd of q, qd, tau, f_ext: ABA (A1-A11). Raises ShapeError for what is not finite."""
         if not self._aba():
             self._refuse("q", "qd", "tau", "f_ext")
         return self.qdd
 
     def mass_matrix(self) -> Array:
-        """Set and return H(q): CRBA (SPEC C1-C3). Raises ShapeError for what is not finite."""
+        """Set and return H(q): CRBA (C1-C3). Raises ShapeError for what is not finite."""
         if not self._crba():
             self._refuse("q")
         return self.H

@@ -61,8 +61,8 @@ def correlation(a: Array, b: Array) -> Array:
 def fit_losses(moved: Motion, unexplained: Array, armature: bool = True) -> Losses:
     """Explain what the model leaves (N, k) by losses of each joint: least squares, friction and armature >= 0.
 
-    effort = viscous qd + coulomb tanh(qd / SMOOTH) + armature qdd + offset. Standard errors hold for residuals that are
-    correlated within `BLOCK` (sandwich estimate); inf for a loss that the log does not show.
+    effort = viscous qd + coulomb tanh(qd / SMOOTH) + armature qdd + offset (Y5). Standard errors (Y6) hold for
+    residuals that are correlated within `BLOCK` (sandwich estimate); inf for a loss that the log does not show.
     """
     used = np.array([True, True, armature, True])
     value, error = np.zeros((2, len(moved.joints), len(LOSSES)))
@@ -92,7 +92,7 @@ def loss_columns(moved: Motion, joint: int) -> Array:
 
 
 def standard_errors(normal: Array, scores: Array) -> Array:
-    """Return standard errors (p,) of least squares with normal matrix A^T A (p, p): inverse, spread of scores, inverse.
+    """Return standard errors (p,) of least squares with normal matrix A^T A (p, p): (Y6), [Liang and Zeger 1986].
 
     scores (b, p): A^T r of every block of residuals. inf where the data determine nothing.
     """

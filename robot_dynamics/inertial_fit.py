@@ -82,7 +82,7 @@ class _Normal:
 def fit_inertias(model: Model, moved: Motion) -> Inertias:
     """Answer which inertias and losses explain the log best while every body stays possible and near the URDF.
 
-    Minimises over parameters pi and losses phi (Lee, Wensing and Park, IEEE T-RO 36, 2020: convex, one solution)
+    Minimises over parameters pi and losses phi (Y7, Y8; convex, one solution [Lee, Wensing and Park 2020])
 
         1/2 sum ((effort - Y pi - F phi) / sigma_j)^2 + w sum_i D(J_i, J_i of the URDF),   friction, armature >= 0
 
@@ -186,7 +186,7 @@ def _path(normal: _Normal, prior: Array, weights: Sequence[float]) -> dict[float
 
 
 def _newton(x: Array, normal: _Normal, prior_inverse: Array, weight: float) -> Array:
-    """Newton steps of the damped length that self-concordance allows, doubled while that descends further."""
+    """Newton steps of the length that self-concordance allows (Y10), doubled while that descends further."""
     for _ in range(STEPS):
         gradient, hessian = _slopes(x, normal, prior_inverse, weight)
         scale = 1.0 / np.sqrt(np.diagonal(hessian))
@@ -213,7 +213,7 @@ def _objective(x: Array, normal: _Normal, prior_inverse: Array, weight: float) -
 
 
 def _slopes(x: Array, normal: _Normal, prior_inverse: Array, weight: float) -> tuple[Array, Array]:
-    """Gradient and Hessian: d log det J = tr(J^-1 dJ), d J^-1 = -J^-1 dJ J^-1."""
+    """Gradient and Hessian (Y9): d log det J = tr(J^-1 dJ), d J^-1 = -J^-1 dJ J^-1."""
     k = len(prior_inverse)
     inverse = np.linalg.inv(pseudo_inertias_of(x[: 10 * k]))
     gradient = normal.matrix @ x - normal.vector
@@ -256,7 +256,8 @@ def _base_parameters(
 def _independent(robot: Mechanism) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
     """Columns of (parameters, armatures) that are independent in any motion, the others, and these in terms of those.
 
-    Found at random states: a column that depends on earlier ones has no diagonal entry in R of Q R.
+    Found at random states: a column that depends on earlier ones has no diagonal entry in R of Q R (Y11,
+    [Gautier 1991]).
     """
     k = len(robot.joint_names)
     rng = np.random.default_rng(0)

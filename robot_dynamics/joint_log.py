@@ -87,9 +87,10 @@ def joint_map(names: Sequence[str], model: Model, given: Mapping[str, str] | Non
 
 
 def filtered(stamp: Array, x: Array, window: float = WINDOW, degree: int = DEGREE) -> tuple[Array, Array, Array]:
-    """Smooth x (N, k) and differentiate it twice: least-squares polynomial around each sample (Savitzky-Golay).
+    """Smooth x (N, k) and differentiate it twice: least-squares polynomial around each sample (Y4).
 
-    Takes the samples within half a window [s], or the degree + 2 next to it if these are more; stamps need not be even.
+    The filter of [Savitzky and Golay 1964] takes the samples within half a window [s], or the degree + 2 next to it if
+    these are more; stamps need not be even.
     """
     lo = np.searchsorted(stamp, stamp - 0.501 * window)
     count = np.searchsorted(stamp, stamp + 0.501 * window, side="right") - lo

@@ -168,7 +168,7 @@ def contact_space(model: Model, points: Points, q: ArrayLike) -> tuple[Array, Ar
 
 
 def contact_inertia_inverse(model: Model, points: Points, q: ArrayLike) -> Array:
-    """Answer how points give way to forces: J H^-1 J^T (3k, 3k) by force propagators (SPEC P5-P8), world axes [1/kg].
+    """Answer how points give way to forces: J H^-1 J^T (3k, 3k) by force propagators (P5-P8), world axes [1/kg].
 
     Raises
     ------
@@ -181,7 +181,7 @@ def contact_inertia_inverse(model: Model, points: Points, q: ArrayLike) -> Array
 
 
 def test_force_response(model: Model, points: Points, q: ArrayLike) -> Array:
-    """Answer how the robot reacts to unit forces: rows H^-1 J^T (k, 3, nv), world axes (SPEC P9-P13).
+    """Answer how the robot reacts to unit forces: rows H^-1 J^T (k, 3, nv), world axes (P9-P13).
 
     Raises
     ------

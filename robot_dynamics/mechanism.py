@@ -1,4 +1,4 @@
-"""The joints somebody asks about and the bodies they carry, as 4x4 matrices (SPEC 8.1): input of the Lagrange formulas.
+"""The joints somebody asks about and the bodies they carry, as 4x4 matrices (L7-L9): input of the Lagrange formulas.
 
 Link transforms are A(q) = A_1 + A_2 f_2(q) + A_3 f_3(q), (f_2, f_3) = (cos q, sin q) or (q, 0), dA/dq = A D. A joint
 that is not asked about does not move: it stays in the neutral posture (0, or the offset of a mimic joint) and what
@@ -74,7 +74,7 @@ def parameters_of(J: Array) -> Array:
 
 
 def pseudo_inertias(inertials: Sequence[Inertial]) -> Array:
-    """J (k, 4, 4) about the link-frame origins: [[tr(I_o) 1 / 2 - I_o, m c], [m c^T, m]] (SPEC 8.1)."""
+    """J (k, 4, 4) about the link-frame origins: [[tr(I_o) 1 / 2 - I_o, m c], [m c^T, m]] (L9)."""
     m = np.array([inertial.mass for inertial in inertials])
     c = np.array([inertial.com for inertial in inertials])
     inertia = np.array([inertial.inertia for inertial in inertials])
@@ -147,7 +147,7 @@ def joint_path(model: Model, base_link: str, tip_link: str) -> tuple[str, ...]:
 
 
 def regressor(mechanism: Mechanism, q: Array, qd: Array, qdd: Array) -> Array:
-    """Return Y (..., n, 10 n) with tau = Y pi the joint forces of the bodies (SPEC 8, L6; Lagrange's equations).
+    """Return Y (..., n, 10 n) with tau = Y pi the joint forces of the bodies (Y1-Y3; Lagrange's equations).
 
     Body i adds tr( dT_i/dq_j J_i (T_i'' - [0, g; 0, 0])^T ) to tau_j, linear in its parameters pi (`PARAMETER_NAMES`).
     q, qd, qdd (..., n): one state, or many at once. Armature is not in pi: add armature * qdd.

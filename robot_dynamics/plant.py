@@ -64,7 +64,7 @@ class PlantParams:
     timestep : float
         h [s].
     contact : SpringDamper or Impulse
-        Law of all contact points (SPEC 6).
+        Law of all contact points.
     terrain : sequence of Plane, Box, HeightField
         The deepest surface wins.
     integrator : str
@@ -315,7 +315,7 @@ class Plant:
     def track(
         self, q_des: ArrayLike, qd_des: ArrayLike, kp: ArrayLike, kd: ArrayLike, tau_ff: ArrayLike | None = None
     ) -> None:
-        """Apply kp (q_des - q) + kd (qd_des - qd) + tau_ff at every step, kd by the end of the step (SPEC 6.4).
+        """Apply kp (q_des - q) + kd (qd_des - qd) + tau_ff at every step, kd by the end of the step (F6).
 
         All (n,) in the order of `model.joint_names`; kp [N m/rad] and kd [N m s/rad] may be single numbers.
 

@@ -1,4 +1,4 @@
-"""One rigid body: twists, wrenches, inertias and their change of frame, for people (SPEC 2, equations S1-S14).
+"""One rigid body: twists, wrenches, inertias and their change of frame, for people (S1-S14).
 
 Spatial vectors are [angular; linear]. A pose (R, p) of frame a in frame b maps x_b = R x_a + p. Twists and wrenches are
 those of a frame fixed in the body, in its axes, about its origin. [RBDA] chapter 2; [Murray, Li, Sastry] chapter 2.
@@ -143,13 +143,13 @@ def body_momentum_world(R: ArrayLike, p: ArrayLike, inertia: ArrayLike, twist: A
 
 
 def rotation_from_vector(phi: ArrayLike) -> Array:
-    """Rotation (3, 3) by |phi| about phi (3,) [rad], exp([phi]) (Rodrigues)."""
+    """Rotation (3, 3) by |phi| about phi (3,) [rad], exp([phi]) (X2, Rodrigues)."""
     phi = _checked("phi", phi, 3)
     return np.eye(3) + _sinc(phi) * skew(phi) + _cosc(phi) * skew(phi) @ skew(phi)
 
 
 def pose_from_twist(displacement: ArrayLike) -> tuple[Array, Array]:
-    """Pose (R, p) reached along a constant twist, exp of (phi; rho) = h V (6,) ([Murray, Li, Sastry] 2.36)."""
+    """Pose (R, p) reached along a constant twist, exp of (phi; rho) = h V (6,) (X1, [Murray, Li, Sastry] 2.36)."""
     displacement = _checked("displacement", displacement, 6)
     phi, rho = displacement[:3], displacement[3:]
     left = np.eye(3) + _cosc(phi) * skew(phi) + _sincc(phi) * skew(phi) @ skew(phi)
@@ -206,7 +206,7 @@ def rotation_from_quaternion(quaternion: ArrayLike) -> Array:
 
 
 def quaternion_from_rotation(R: ArrayLike) -> Array:
-    """Unit quaternion x y z w (4,) of a rotation (3, 3), w >= 0 (Shepperd: divide by the largest component)."""
+    """Unit quaternion x y z w (4,) of a rotation (3, 3), w >= 0 ([Shepperd 1978]: divide by the largest component)."""
     R = _checked("R", R, 3, 3)
     # 4 q q^T, of which the column with the largest diagonal entry is q up to its length
     K = np.array([

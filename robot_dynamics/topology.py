@@ -1,4 +1,4 @@
-"""Connectivity of a tree given by its parents (SPEC 4, D004): mu, nu and kappa of every body.
+"""Connectivity of a tree given by its parents ([RBDA] chapter 4): mu, nu and kappa of every body.
 
 `parent[i] < i` and body 0 is the world, whose parent is -1.
 """

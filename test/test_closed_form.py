@@ -1,4 +1,4 @@
-"""Closed-form equations against Pinocchio, against collocation and CRBA, and against the counts of SPEC 8.3 and 8.4."""
+"""Closed-form equations against Pinocchio, against collocation and CRBA, and against the counts (L13) and (L15)."""
 
 import ctypes
 import itertools
@@ -191,7 +191,7 @@ def test_orders_agree_for_six_joints(kinds, orders):
 
 @pytest.mark.parametrize("n", [1, 2, 3, *slow(4, 5)])
 def test_counters(n):
-    """SPEC 8.3 and 8.4, all revolute."""
+    """(L13) and (L15), all revolute."""
     links = range(1, n + 1)
     steps = {
         "direct": sum(5**i * (i * (i + 1) // 2 + i + 1) for i in links),

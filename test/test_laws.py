@@ -1,4 +1,4 @@
-"""Laws of mechanics over random trees that hold every joint type at once (SPEC 10)."""
+"""Laws of mechanics over random trees that hold every joint type at once."""
 
 from itertools import pairwise
 

@@ -48,7 +48,7 @@ def test_drops_come_to_rest_and_hardly_sink_in(robot, contact, deepest):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_implicit_spring_damper_is_passive_in_every_step(robot, seed):
-    """h f.(b + u)/2 + dU_n + dU_t <= K |d|^2 (s1 - s0)/2, up to 1e-6 of the energy of the fall (SPEC 6.4).
+    """h f.(b + u)/2 + dU_n + dU_t <= K |d|^2 (s1 - s0)/2, up to 1e-6 of the energy of the fall (N12).
 
     A limp robot without joint friction and stops, so that the free velocity is v + h FD(q, v).
     """

@@ -279,7 +279,7 @@ def test_linear_spring_damper_rebounds_as_the_damped_oscillator():
 
 
 def test_linear_friction_is_viscous_below_the_slip_speed_and_coulombs_above():
-    """|f_t| = mu f_n min(|v_t| / 0.01, 1) against the slip (SPEC 6.1)."""
+    """|f_t| = mu f_n min(|v_t| / 0.01, 1) against the slip (E1)."""
     contact = rd.SpringDamper(stiffness=2e3, damping=20.0, friction=0.5, scheme="linear")
     for speed, share in ((0.004, 0.4), (0.5, 1.0)):
         plant = falling(body(), 0.09, [0.0, 0.0, 0.0, 0.6 * speed, -0.8 * speed, 0.0], PlantParams(contact=contact))
@@ -306,7 +306,7 @@ def test_statics_are_an_equilibrium_of_every_scheme(scheme):
 
 
 def test_explicit_and_implicit_forces_meet_as_the_step_goes_to_zero():
-    """One step from the same state, sliding and sinking: the difference falls with h (SPEC 6.4)."""
+    """One step from the same state, sliding and sinking: the difference falls with h (N1-N5)."""
     apart = []
     for h in (1e-5, 5e-6):
         forces = []
@@ -351,7 +351,7 @@ def test_soft_landing_ends_on_the_ground_and_at_rest():
 
 
 def test_below_the_surface_speed_is_turned_and_depth_given_back():
-    """v' = e |v| + k_r depth (SPEC 6.3); from above the surface nothing acts, though it is passed in this step."""
+    """v' = e |v| + k_r depth (I1); from above the surface nothing acts, though it is passed in this step."""
     contact = rd.Impulse(0.5, recovery=100.0, activation="below")
     plant = falling(body(), 0.099, [0.0, 0.0, 0.0, 0.0, 0.0, -1.0], PlantParams(contact=contact))
     plant.step()
@@ -470,7 +470,7 @@ def test_figures_of_single_points():
 
 
 def test_energy_from_nothing_stops_the_plant_at_its_last_good_state():
-    """The explicit scheme beyond h < 2 / (D s W) (SPEC 6.2)."""
+    """The explicit scheme beyond h < 2 / (D s W) (E8)."""
     contact = rd.SpringDamper(stiffness=5e7, damping=5e6, scheme="explicit")
     plant = falling(body(), 0.1, [0.0, 0.0, 0.0, 0.0, 0.0, -2.0], PlantParams(timestep=4e-3, contact=contact))
     with pytest.raises(

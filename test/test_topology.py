@@ -1,4 +1,4 @@
-"""Connectivity sets and the zero pattern of H on the reference tree lambda(1..6) = (0, 1, 2, 1, 4, 4) (SPEC 4)."""
+"""Connectivity sets, and the zero pattern of H on the tree lambda(1..6) = (0, 1, 2, 1, 4, 4) ([RBDA] chapter 4)."""
 
 import numpy as np
 import pytest

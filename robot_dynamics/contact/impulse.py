@@ -1,4 +1,4 @@
-"""Parameters of the impulse contact (SPEC 6.3, 6.5); the law itself is in `kernels.contact`."""
+"""Parameters of the impulse contact (I1-I4, J1-J10); the law itself is in `kernels.contact`."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ from .checks import check_choice, check_range
 
 @dataclass(frozen=True, slots=True)
 class Impulse:
-    """Velocity-level contact: 0 <= p_n _|_ u_n - c >= 0, |p_t| <= mu p_n, friction opposite to slip (D001).
+    """Velocity-level contact: 0 <= p_n _|_ u_n - c >= 0, |p_t| <= mu p_n, friction opposite to slip (J1).
 
     Parameters
     ----------
@@ -22,8 +22,8 @@ class Impulse:
     iterations, tolerance :
         Sweeps before Newton takes over; largest error of a contact's velocity that a sweep may find [m/s].
     activation : str
-        'predicted': points that reach the surface within the step (SPEC 6.5).
-        'below': points that are below it (SPEC 6.3), for comparison with the MIT simulator: it chatters with recovery.
+        'predicted': points that reach the surface within the step (J2-J5).
+        'below': points that are below it (I1), for comparison with [Cheetah-Software]: it chatters with recovery.
     recovery_speed : float
         v_r [m/s], largest speed of recovery ('predicted' only).
 

@@ -1,4 +1,4 @@
-"""Contact points from collision geometry (SPEC 6: a body and a position in body coordinates)."""
+"""Contact points from collision geometry (D1: a body and a position in body coordinates)."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Parameters of the spring-damper contact (SPEC 6.1, 6.2, 6.4); the law itself is in `kernels.contact`."""
+"""Parameters of the spring-damper contact (E1-E4, N1-N5); the law itself is in `kernels.contact`."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,16 +9,16 @@ from .checks import check_choice, check_range
 
 @dataclass(frozen=True, slots=True)
 class SpringDamper:
-    """f_n = sqrt(z) (K z - D v_n) with tangential memory and a friction disk (D001).
+    """f_n = sqrt(z) (K z - D v_n) with tangential memory and a friction disk (E2-E4, [Azad and Featherstone 2014]).
 
     Parameters
     ----------
     stiffness, damping, friction : float or (points,)
         K [N/m^1.5], D [N s/m^1.5], friction coefficient; a surface with values of its own overrides them.
     scheme : str
-        'implicit': the force of the end of the step, all contacts coupled (SPEC 6.4), stable at any usual step.
-        'explicit': the force of the start of the step (SPEC 6.2), stable for h < 2 / (D sqrt(z) Lambda^-1) only.
-        'linear': K z - D v_n and viscous-regularised friction without memory (SPEC 6.1), explicit; K [N/m], D [N s/m].
+        'implicit': the force of the end of the step, all contacts coupled (N1-N5), stable at any usual step.
+        'explicit': the force of the start of the step (E2-E4), stable for h < 2 / (D sqrt(z) Lambda^-1) only.
+        'linear': K z - D v_n and viscous-regularised friction without memory (E1), explicit; K [N/m], D [N s/m].
     iterations, tolerance :
         Sweeps before Newton takes over; largest error of a contact's velocity that a sweep may find [m/s].
 

@@ -42,7 +42,7 @@ def suggest(
 ) -> Suggestion:
     """Answer which pair lets a foot sag by `sag` under its share of the weight and rebound with `bounce` of `speed`.
 
-    K = W / sag^(3/2) (SPEC 6.2); D so that a foot with the pose's effective mass m rebounds with e (see `rebound`).
+    K = W / sag^(3/2) (E6); D so that a foot with the pose's effective mass m rebounds with e (E7).
 
     Parameters
     ----------
@@ -101,8 +101,8 @@ def stable_step(stiffness: float, damping: float, depth: float, inertia_inverse:
     """Largest stable step [s] of the explicit scheme at a depth [m], for the largest eigenvalue of Lambda^-1 [1/kg].
 
     Depth: v <- v - h (c v + k x), x <- x + h v is stable for h c + h^2 k / 2 < 2, with c = D sqrt(z) Lambda^-1 and the
-    slope k = 3/2 K sqrt(z) Lambda^-1; below both limits of SPEC 6.2, h < 2 / c and h < 2 / sqrt(k). The deflection goes
-    by the velocity of the start of the step: h < D / K.
+    slope k = 3/2 K sqrt(z) Lambda^-1 (E8); that is below both h < 2 / c and h < 2 / sqrt(k). The deflection goes by the
+    velocity of the start of the step: h < D / K (E9).
     """
     c = damping * math.sqrt(depth) * inertia_inverse
     k = 1.5 * stiffness * math.sqrt(depth) * inertia_inverse
@@ -110,7 +110,7 @@ def stable_step(stiffness: float, damping: float, depth: float, inertia_inverse:
 
 
 def rebound(beta: float) -> tuple[float, float, float]:
-    """Restitution e of the law, and the depth and duration of the contact, for a mass that strikes it; weight left out.
+    """Restitution e of the law (E7), depth and duration of the contact, for a mass that strikes it; weight left out.
 
     m z'' = -sqrt(z) (K z + D z') with z = Z x, t = Z / v0 s and Z = (m v0^2 / K)^(2/5) becomes
     x'' = -sqrt(x) (x + beta x'), x(0) = 0, x'(0) = 1, beta = D v0 / (K Z): one number decides. The contact ends where

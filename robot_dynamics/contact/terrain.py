@@ -1,4 +1,4 @@
-"""What a robot stands on: planes, boxes and height fields, any number at once; the deepest surface wins (SPEC 6)."""
+"""What a robot stands on: planes, boxes and height fields, any number at once; the deepest surface wins (D1-D6)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,9 +78,9 @@ class Box:
 class HeightField:
     """Ground of given `heights` [m] (nx, ny) above `corner`, sampled every `spacing` [m] along x and y from there.
 
-    `scheme`: 'bilinear' interpolates; 'oracle' is the flat cell of the MIT simulator (through the middle of the cell,
+    `scheme`: 'bilinear' interpolates; 'oracle' is the flat cell of [Cheetah-Software] (through the middle of the cell,
     parallel to its diagonals, not continuous across cells). The field is a block with upright sides; beside that of the
-    MIT simulator there is no ground.
+    reference there is no ground.
     """
 
     heights: ArrayLike

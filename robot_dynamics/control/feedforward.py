@@ -51,7 +51,7 @@ class Parts:
 
 
 class Feedforward:
-    """tau = H qdd + C qd + G - J^T f, by parts; the modes leave parts out."""
+    """tau = H qdd + C qd + G - J^T f (H1), by parts; the modes leave parts out."""
 
     def __init__(
         self, model: Model, mode: Mode, q: Array, qd: Array, feet: Points | None = None, friction: float = 0.5
@@ -113,7 +113,7 @@ class Feedforward:
         )
 
     def _contact(self, feet: Rows, distribution: FootForces, stance: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Sum of J^T f (nv,) and forces (feet, 3) that give the base what it needs for the motion."""
+        """Sum of J^T f (nv,) and forces (feet, 3) that give the base what it needs for the motion (H4)."""
         model = self.model
         J = np.empty((len(stance), 3, model.nv))
         point_jacobians(model.topology, model.parameters, *feet, self.q, J)

@@ -34,13 +34,13 @@ class Command:
 
 
 def smooth(s: float) -> tuple[float, float]:
-    """Quintic step 10 s^3 - 15 s^4 + 6 s^5 from 0 to 1 and its derivative, at rest at both ends."""
+    """Quintic step 10 s^3 - 15 s^4 + 6 s^5 (H6) from 0 to 1 and its derivative, at rest at both ends."""
     s = min(max(s, 0.0), 1.0)
     return s * s * s * (10.0 + s * (6.0 * s - 15.0)), 30.0 * s * s * (1.0 - s) ** 2
 
 
 def joint_gains(model: Model, reach: float) -> tuple[float, float]:
-    """Position and velocity gain that carry the robot with little sag: 2.8 m g L, and 0.1 sqrt(L / g) of it.
+    """Position and velocity gain that carry the robot with little sag: 2.8 m g L, and 0.1 sqrt(L / g) of it (H8).
 
     L is the legs' reach. Mini Cheetah (9 kg, 0.4 m): 100 N m/rad and 2 N m s/rad.
     """
@@ -101,7 +101,7 @@ class StandTrot:
         return Command(q, qd, self._weight(q, stance), stance)
 
     def _trotting(self, t: float) -> Command:
-        """Feet up and down on sin^2 arcs, one diagonal pair half a cycle after the other."""
+        """Feet up and down on sin^2 arcs (H7), one diagonal pair half a cycle after the other."""
         p = self.parameters
         phase = np.where(self.pair, t / p.cycle, t / p.cycle + 0.5) % 1.0
         swing = np.clip((phase - p.duty) / (1.0 - p.duty), 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""What an inertial measurement unit on the base reads (REP-145)."""
+"""What an inertial measurement unit on the base reads (M1, [REP-145])."""
 
 from collections.abc import Sequence
 

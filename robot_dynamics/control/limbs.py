@@ -99,7 +99,7 @@ def damped_solve(J: Array, e: Array, damping: float) -> Array:
 
 
 def joints_for_feet(legs: Legs, target: Array, joints: Array, iterations: int = 60, damping: float = 1e-8) -> Array:
-    """Joint positions (n,) that bring the feet to `target` (4, 3), by damped least squares from `joints` (n,).
+    """Joint positions (n,) that bring the feet to `target` (4, 3), by damped least squares (H9) from `joints` (n,).
 
     Where a target is out of reach or beyond a joint stop, the nearest pose that the steps reach is returned.
     """
@@ -173,7 +173,7 @@ def hip_positions(legs: Legs) -> Array:
 def stretched(legs: Legs, sweeps: int = 20) -> Array:
     """Joint positions (n,) with the feet as low as they go, one joint after the other.
 
-    Turning one revolute joint moves a foot on a circle: z = A + B cos q + C sin q, lowest at q = atan2(-C, -B).
+    Turning one revolute joint moves a foot on a circle: z = A + B cos q + C sin q, lowest at q = atan2(-C, -B) (H10).
     """
     model = legs.model
     joints = np.clip(np.full(len(model.joint_names), 0.2), model.lower, model.upper)

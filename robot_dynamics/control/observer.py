@@ -1,4 +1,4 @@
-"""Foot forces without foot sensors: the observer of the generalised momentum [De Luca and Mattone 2003]."""
+"""Foot forces without foot sensors: the observer of the generalised momentum (O1-O4) [De Luca and Mattone 2003]."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ DAMPING = 1e-6
 
 
 class ContactObserver:
-    """Estimates r = sum J^T f from d(H qd)/dt = tau + C^T qd - G + r, with r following at `bandwidth` [rad/s].
+    """Estimates r = sum J^T f from d(H qd)/dt = tau + C^T qd - G + r, with r following at `bandwidth` [rad/s] (O2).
 
     The estimate is first order: after a step of the force it reaches 63 % within 1 / bandwidth.
     """
@@ -46,7 +46,7 @@ class ContactObserver:
         return self.foot_forces(q)
 
     def foot_forces(self, q: Array) -> Array:
-        """Return the forces (4, 3) that explain the residual of each leg's joints: J^T f = r."""
+        """Return the forces (4, 3) that explain the residual of each leg's joints: J^T f = r (O4)."""
         J = point_jacobian(self.legs.model, self.legs.feet, q)
         columns = self.legs.model.v_index
         forces = np.zeros((len(J), 3))

@@ -61,7 +61,7 @@ class Payloads:
 
 
 def joined(a: Inertial | None, b: Inertial) -> Inertial:
-    """Return two bodies of one link as one (S13, S14)."""
+    """Return two bodies of one link as one (M2, S13)."""
     if a is None or a.mass == 0.0:
         return b if a is None else replace(b, inertia=b.inertia + a.inertia)
     mass = a.mass + b.mass

@@ -59,7 +59,7 @@ class Trajectory:
         return out[0], out[1], out[2]
 
     def _segment(self, i: int, t: float) -> Array:
-        """(3, k) on segment i, t seconds in: the polynomial that meets what both ends give."""
+        """(3, k) on segment i, t seconds in: the polynomial that meets what both ends give (H5)."""
         T = self.times[i + 1] - self.times[i]
         order = 1 + (self.qd is not None) + (self.qdd is not None)
         ends = [x[i : i + 2] for x in (self.q, self.qd, self.qdd)[:order] if x is not None]

@@ -1,4 +1,4 @@
-"""The base wrench shared among the standing feet: a small quadratic program inside the friction cones."""
+"""The base wrench shared among the standing feet: a small quadratic program inside the friction cones (H2)."""
 
 import math
 
@@ -27,7 +27,7 @@ class FootForces:
     """min |A f - w|^2 + WEIGHT |f|^2 over f in the friction pyramid inside each foot's cone, f_z >= 0.
 
     Where the least squares alone lie inside, and a robot that stands well is there, they are the answer. `flag` is
-    daqp's exit flag of the last solution (positive: solved).
+    the exit flag of the last solution by daqp [Arnström, Bemporad and Axehill 2022] (positive: solved).
     """
 
     def __init__(self, feet: int, friction: float):
@@ -77,7 +77,7 @@ class FootForces:
 
 
 def pyramid(feet: int, friction: float) -> Array:
-    """Rows (4 feet, 3 feet) with rows f <= 0: a pyramid inside each cone; f_z >= 0 follows from opposite rows."""
+    """Rows (4 feet, 3 feet) with rows f <= 0: a pyramid inside each cone (H2); f_z >= 0 follows from opposite rows."""
     one = np.column_stack([EDGES, np.full(4, -friction / np.sqrt(2.0))])
     return np.kron(np.eye(feet), one)
 

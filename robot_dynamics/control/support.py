@@ -7,7 +7,7 @@ Array = NDArray[np.float64]
 
 
 def convex_hull(points: Array) -> Array:
-    """Return the corners (m, 2) of the convex hull of points (k, 2), counter-clockwise (Andrew's monotone chain)."""
+    """Return the corners (m, 2) of the convex hull of points (k, 2), counter-clockwise [Andrew 1979]."""
     ordered = [tuple(p) for p in points[np.lexsort((points[:, 1], points[:, 0]))].tolist()]
     if len(ordered) < 3:
         return np.array(ordered, dtype=float).reshape(-1, 2)

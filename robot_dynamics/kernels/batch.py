@@ -224,7 +224,7 @@ def limb_inward(levels, parameters, i, iq, iv, q, qd, tau, base, sums, kept):
 
 @inline
 def base_accelerate(tau, sums, base, motion, qdd):
-    """Acceleration of a free base (A9, A10 with all its motion free)."""
+    """Acceleration of a free base (A10)."""
     for o in range(LANES):
         f = sub(lane3(tau, 3 * LANES + o), lane3(sums, F * LANES + o))
         n = sub(lane3(tau, o), lane3(sums, T * LANES + o))
@@ -238,7 +238,7 @@ def base_accelerate(tau, sums, base, motion, qdd):
 
 @inline
 def accelerate_limb(levels, parameters, i, iv, o, kept, a, al, qdd):
-    """Pass 3 of ABA over the limb ahead, its carrier accelerating at a, al (A9, A10)."""
+    """Pass 3 of ABA over the limb ahead, its carrier accelerating at a, al (A3, A6)."""
     if len(levels) == 0:
         return
     k = iv * KEPT * LANES + o
@@ -254,7 +254,7 @@ def accelerate_limb(levels, parameters, i, iv, o, kept, a, al, qdd):
 
 @inline
 def limb_outward(levels, parameters, i, iv, kept, motion, qdd):
-    """Accelerations of a limb (A9, A10)."""
+    """Accelerations of a limb (A3, A6)."""
     for o in range(LANES):
         a = lane3(motion, A * LANES + o)
         al = lane3(motion, AL * LANES + o)

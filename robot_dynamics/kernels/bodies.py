@@ -106,7 +106,7 @@ def point_velocity(w, i, r, o):
 
 @routine
 def point_jacobian(topology, parameters, w, i, r, J):
-    """J (3, nv): world velocity of the point r of row i is J qd; needs `world_poses`."""
+    """J (3, nv): world velocity of the point r of row i is J qd (K1); needs `world_poses`."""
     J[:, :] = 0.0
     x = point_position(w, i, r)
     while i > 0:
@@ -149,7 +149,7 @@ def body_poses(topology, parameters, q, R_out, p_out):
 
 @kernel
 def point_motion(topology, parameters, point_rows, point_r, q, qd, position, velocity, bias):
-    """World position, velocity and Jdot qd of points (k, 3) fixed in rows; r in row axes."""
+    """World position, velocity and Jdot qd (K2) of points (k, 3) fixed in rows; r in row axes."""
     w = np.empty((topology.shape[0], WORKSPACE))
     rnea_outward(topology, parameters, q, qd, np.zeros(qd.shape[0]), ZERO3, w)
     world_poses(topology, w)
@@ -208,7 +208,7 @@ def joint_rate(topology, parameters, i, qd):
 
 @routine
 def books(topology, parameters, qd, w):
-    """First moment of mass, linear and angular momentum about the world's origin, kinetic energy, rotors included.
+    """First moment of mass, momenta about the world's origin, kinetic energy (K3), rotors included (G2).
 
     Needs `world_poses` and `twists`.
     """

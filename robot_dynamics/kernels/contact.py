@@ -1,4 +1,4 @@
-"""Contact laws for one point and the solver that couples all of them through the robot (SPEC 6).
+"""Contact laws for one point and the solver that couples all of them through the robot (E1-E4, N1-N11, I1, J1-J10).
 
 Per contact three rows (t1, t2, n) in its surface frame, v_n > 0 separates. After the contacts come scalar rows: joint
 friction and joint stops, a force between two bounds that wants its velocity to be zero.
@@ -63,7 +63,7 @@ def scratch(n: int) -> Scratch:
 
 @inline
 def linear_force(depth, u, law):
-    """Force of the linear spring-damper (SPEC 6.1) at depth > 0; friction is viscous below LINEAR_SLIP_SPEED."""
+    """Force of the linear spring-damper (E1) at depth > 0; friction is viscous below LINEAR_SLIP_SPEED."""
     f_n = max(0.0, law[0] * depth - law[1] * u[2]) if depth > 0.0 else 0.0
     g = law[2] * f_n / max(math.sqrt(u[0] * u[0] + u[1] * u[1]), LINEAR_SLIP_SPEED)
     return (-g * u[0], -g * u[1], f_n)
@@ -71,7 +71,7 @@ def linear_force(depth, u, law):
 
 @inline
 def explicit_force(depth, u, d, law):
-    """Force and rate of the deflection of the nonlinear spring-damper with tangential memory (SPEC 6.2)."""
+    """Force and rate of the deflection of the nonlinear spring-damper with tangential memory (E2-E4)."""
     K, D, mu = law
     s = math.sqrt(max(depth, 0.0))
     f_n = s * (K * depth - D * u[2])
@@ -207,7 +207,7 @@ def sticking_step(y, a, zeta, d, h, w, law):
 
 @routine
 def implicit_point(w, a, zeta, d, h, law, guess):
-    """Force of one contact at the end of the step (SPEC 6.4): free velocity a, own block w of A, sqrt(depth) guessed.
+    """Force of one contact at the end of the step (N6-N10): free velocity a, own block w of A, sqrt(depth) guessed.
 
     One Newton step where the contact goes on sticking near the guess, else the root itself. Its bracket exists: for
     large forces the friction cannot pull in more than the Schur complement of w leaves.
@@ -262,7 +262,7 @@ def impulse_at(lam, l1, l2, c, s, a, b, w, a_n):
 
 @routine
 def impulse_point(w, a, mu):
-    """Impulse of one contact that obeys (J1) exactly: free velocity a (target subtracted), own block w (J6, J7).
+    """Impulse of one contact that obeys (J1) exactly: free velocity a (target subtracted), own block w (J6-J8).
 
     A point that cannot give way along the normal takes none, one that cannot move sideways no friction.
     """
@@ -395,7 +395,7 @@ def end_velocity(A, b, f, k, n, u):
 
 @routine
 def scalar_sweep(A, bounds, k, n, f, u):
-    """One pass over the scalar rows: each wants u = 0 with its force inside its bounds. Returns max |A_ii df|."""
+    """One pass over the scalar rows (Q2): each wants u = 0, its force in its bounds. Returns max |A_ii df|."""
     largest = 0.0
     for i in range(3 * k, n):
         g = min(max(f[i] - u[i] / A[i, i], bounds[i - 3 * k, 0]), bounds[i - 3 * k, 1])
@@ -436,7 +436,7 @@ def sweep(model, A, points, bounds, h, k, n, f, u):
 
 @routine
 def implicit_slopes(zeta, d, law, h, u, P, V):
-    """Derivatives P = dF/df and V = dF/du of F = f - `end_force` (SPEC 6.4 Newton)."""
+    """Derivatives P = dF/df and V = dF/du of F = f - `end_force` (N11)."""
     K, D, mu = law
     C = D + h * K
     clear(P)
@@ -483,14 +483,14 @@ def projection_steps(w):
 
 @inline
 def impulse_residual(w, mu, u, p):
-    """F of the projection equations of (J1): p less what its projection step makes of it (SPEC 6.5 Newton)."""
+    """F of the projection equations of (J1): p less what its projection step makes of it (J9)."""
     r_n, r_t = projection_steps(w)
     return sub(p, on_disk(p[0] - r_t * u[0], p[1] - r_t * u[1], p[2] - r_n * u[2], mu, False))
 
 
 @routine
 def impulse_slopes(w, mu, u, p, P, V):
-    """Derivatives P = dF/dp and V = dF/du of `impulse_residual`."""
+    """Derivatives P = dF/dp and V = dF/du of `impulse_residual` (J10)."""
     r_n, r_t = projection_steps(w)
     clear(P)
     clear(V)
@@ -520,7 +520,7 @@ def impulse_slopes(w, mu, u, p, P, V):
 
 @routine
 def residual(model, A, b, points, bounds, h, k, n, f, work):
-    """F of all rows: by how much f is not what the laws say. Returns max |A_ii F| [m/s], and |F|^2."""
+    """F of all rows: by how much f is not what the laws say. Returns max |A_ii F| [m/s] (Q4), and |F|^2."""
     u, F = work.rows[U], work.rows[RESIDUAL]
     end_velocity(A, b, f, k, n, u)
     largest = 0.0
@@ -546,7 +546,7 @@ def residual(model, A, b, points, bounds, h, k, n, f, work):
 
 @routine
 def newton_matrix(model, A, points, bounds, h, k, n, f, work):
-    """M = dF/df = P + V A where `residual` was, with 1e-9 on the diagonal because coplanar points make A singular."""
+    """M = dF/df = P + V A (Q6) where `residual` was, 1e-9 on the diagonal because coplanar points make A singular."""
     M, u, P, V = work.matrix, work.rows[U], work.blocks[0], work.blocks[1]
     for i in range(k):
         o = 3 * i
@@ -597,7 +597,7 @@ def eliminate(M, n, x):
 
 @routine
 def newton(model, A, b, points, bounds, h, k, n, tolerance, f, work):
-    """Semi-smooth Newton with halving on F(f) = 0; leaves the best iterate in f. Returns its steps and residual."""
+    """Semi-smooth Newton with halving (Q7) on F(f) = 0; leaves the best iterate in f. Returns steps and residual."""
     start, best, F = work.rows[TRIAL], work.rows[BEST], work.rows[RESIDUAL]
     error, square = residual(model, A, b, points, bounds, h, k, n, f, work)
     copy(f, n, best)
@@ -659,7 +659,7 @@ def sweep_on(model, A, b, points, bounds, h, k, n, sweeps, tolerance, error, f, 
 
 @kernel
 def solve_contacts(model, A, b, points, bounds, h, k, n, sweeps, tolerance, f, work):
-    """Forces f of k contacts and n - 3 k scalar rows that obey their laws together with u = b + A f (SPEC 6.4, 6.5).
+    """Forces f of k contacts and n - 3 k scalar rows that obey their laws together with u = b + A f (Q1-Q7).
 
     Sweeps from the f given (warm start) until no row was off by more than the tolerance [m/s]; after `sweeps` of them
     Newton, and if that stalls sweeps up to ALL_SWEEPS. What took more than SURE sweeps is judged by its residual.

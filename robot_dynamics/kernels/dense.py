@@ -1,4 +1,4 @@
-"""Dense symmetric solves, for robots whose mimic joints couple distant branches.
+"""Dense symmetric solves (G6), for robots whose mimic joints couple distant branches.
 
 H = L^T L goes from the last joint to the first: in this order the pivots of a tree are the D_i of ABA, so a zero pivot
 names the joint that carries no inertia.

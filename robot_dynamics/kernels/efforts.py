@@ -14,8 +14,8 @@ LIMIT, TAPER, SPEED, LOWER, UPPER = range(5)
 def least_forces(A, w, standing, weight, slope, f):
     """Ground forces f (k, 3) of standing feet that minimise |A^T f - w|^2 + weight |f|^2; 0 for the others.
 
-    f = A (A^T A + weight 1)^-1 w with A (k, 3, 6). Returns whether each lies in its pyramid |f_x|, |f_y| <= slope f_z:
-    then the bounds do not matter.
+    f = A (A^T A + weight 1)^-1 w (H3) with A (k, 3, 6). Returns whether each lies in its pyramid |f_x|, |f_y| <=
+    slope f_z: then the bounds do not matter.
     """
     M = np.zeros((6, 6))
     for a in range(6):
@@ -44,9 +44,9 @@ def least_forces(A, w, standing, weight, slope, f):
 def limit(bounds, tau, gain, change, q, qd, room, last):
     """Efforts that may go out, in place of `last`; returns 1 if one was clamped, 0 if none, -1 if one is not finite.
 
-    gain tau fades where it drives a joint beyond the speed TAPER, to 0 at SPEED, and where it drives one into a stop
-    nearer than `room`; it is clamped to LIMIT and may change by `change`: rows of `bounds`. Without q, qd, room no such
-    fade; with change < 0 no such limit.
+    gain tau fades (H11) where it drives a joint beyond the speed TAPER, to 0 at SPEED, and where it drives one into a
+    stop nearer than `room`; it is clamped to LIMIT and may change by `change`: rows of `bounds`. Without q, qd, room no
+    such fade; with change < 0 no such limit.
     """
     if not finite(tau):
         return -1

@@ -506,7 +506,7 @@ def inward(robot, t, limb, memory):
 
 @inline
 def accelerate_joint(robot, t, limb, memory):
-    """Pass 3 of ABA at joint t: its acceleration (A9, A10)."""
+    """Pass 3 of ABA at joint t: its acceleration (A3, A6)."""
     o, c = in_memory(t, limb), in_memory(t + 1, limb)
     E_, p, ul, ua, di = kept_joint(robot, t, limb, memory)
     a, al = quad3(memory, c + LINEAR * GROUP), quad3(memory, c + ANGULAR * GROUP)
@@ -560,7 +560,7 @@ def aba(levels, robot, q, qd, tau, f_ext, added, memory, qdd):
 
 @inline
 def base_acceleration(levels, robot, spin, a, tau, f_ext, memory, qdd):
-    """Acceleration of the base's origin and angular one, from what it feels of its limbs; a free base's into qdd.
+    """Acceleration of the base's origin and angular one, from what it feels of its limbs; a free base's (A10) into qdd.
 
     spin, a: those of `base_motion`.
     """
@@ -990,7 +990,7 @@ def couple(levels, robot, g, rows_count, count, n, carrier, z, y, A):
 
 @inline
 def respond_limb(levels, robot, limb, iv, memory, a, al, given, x):
-    """Accelerations of the joints ahead, whose part of D^-1 z is `given`, their carrier accelerating at a, al (P3)."""
+    """Accelerations of the joints ahead, whose part of D^-1 z is `given`, their carrier accelerating at a, al (P15)."""
     if len(levels) == 0:
         return
     t = len(levels) - 1

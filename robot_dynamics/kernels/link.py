@@ -4,7 +4,8 @@ Every body frame is turned so that its joint axis is z. E, p: child axes and ori
 velocity and acceleration; a: acceleration of the frame's ORIGIN (not the spatial one, so that no linear velocity need
 be carried), with the world accelerating at -g. A force is (f, n), n about the frame's origin. A rigid body is m,
 h = m c, I about its origin; an articulated or composite one is the blocks M (symmetric), H, N (symmetric) of
-(f; n) = [M H; H^T N] (a; al). For spatial accelerations (omega'; v') the same recursions hold with a = v' + omega x v.
+(f; n) = [M H; H^T N] (a; al) (B13). For spatial accelerations (omega'; v') the same recursions hold with
+a = v' + omega x v (B7).
 """
 
 from .jit import inline, strict
@@ -51,7 +52,7 @@ def free_placement(R, p, x, quaternion):
 
 @inline
 def revolute_product(E, wi, ap, qd):
-    """c_i = v_i x S_i qd_i (A3), linear and angular; `ap`: acceleration of the child's origin in the parent."""
+    """c_i = v_i x S_i qd_i (A3, B8), linear and angular; `ap`: acceleration of the child's origin in the parent."""
     return tmul(E, ap), (wi[1] * qd, -wi[0] * qd, 0.0)
 
 
@@ -65,14 +66,14 @@ def revolute_motion(E, w, ap, qd):
 
 @inline
 def prismatic_motion(E, w, ap, qd):
-    """As `revolute_motion`: the Coriolis term is 2 w x (0, 0, qd)."""
+    """As `revolute_motion`: the Coriolis term is 2 w x (0, 0, qd) (B9)."""
     w0 = tmul(E, w)
     return w0, add(tmul(E, ap), (2.0 * w0[1] * qd, -2.0 * w0[0] * qd, 0.0)), (0.0, 0.0, 0.0)
 
 
 @inline
 def free_motion(E, w, ap, wJ, vJ):
-    """As `revolute_motion` for a relative twist (wJ, vJ) in child axes."""
+    """As `revolute_motion` for a relative twist (wJ, vJ) in child axes (B10)."""
     w0 = tmul(E, w)
     cl = add(tmul(E, ap), add(scale(2.0, cross(w0, vJ)), cross(wJ, vJ)))
     return add(w0, wJ), cl, cross(w0, wJ)
@@ -101,14 +102,14 @@ def prismatic_column(M, H, N):
 
 @inline
 def body_force(m, h, inertia, w, al, A, a):
-    """Net force of a rigid body (R3): f = m a + A h, n = I al + w x I w + h x a."""
+    """Net force of a rigid body (R3, B12): f = m a + A h, n = I al + w x I w + h x a."""
     f = add(scale(m, a), mul(A, h))
     return f, add(add(smul(inertia, al), cross(w, smul(inertia, w))), cross(h, a))
 
 
 @inline
 def body_momentum(m, h, inertia, w, v):
-    """Momentum of a rigid body with the velocity v of its origin, about that: f = m v + w x h, n = I w + h x v."""
+    """Momentum of a rigid body with the velocity v of its origin, about that (K3): f = m v + w x h, n = I w + h x v."""
     return add(scale(m, v), cross(w, h)), add(smul(inertia, w), cross(h, v))
 
 
@@ -132,7 +133,7 @@ def body_bias(h, inertia, w):
 
 @inline
 def body_blocks(m, h, inertia):
-    """Rigid-body inertia as blocks M, H, N: f = m a + al x h, so H = -[h]."""
+    """Rigid-body inertia as blocks M, H, N (B13): f = m a + al x h, so H = -[h]."""
     return (m, 0.0, 0.0, m, 0.0, m), (0.0, h[2], -h[1], -h[2], 0.0, h[0], h[1], -h[0], 0.0), inertia
 
 
@@ -158,7 +159,7 @@ def add_blocks(a, b):
 
 @inline
 def force_to_parent(E, p, f, n):
-    """Carry a force from child to parent axes and origin (X^T f)."""
+    """Carry a force from child to parent axes and origin (B2: X^T f)."""
     F = mul(E, f)
     return F, add(mul(E, n), cross(p, F))
 
@@ -184,7 +185,7 @@ def revolute_blocks_to_parent(E, p, M, H, N):
 
 @inline
 def shift_blocks(p, M, H, N):
-    """Move the reference point of [M H; H^T N] by -p: H' = H - M [p], N' = N - H^T [p] + [p] H'."""
+    """Move the reference point of [M H; H^T N] by -p (B14): H' = H - M [p], N' = N - H^T [p] + [p] H'."""
     x = p[0]
     y = p[1]
     z = p[2]
@@ -300,7 +301,7 @@ def propagate(E, p, ul, ua, di, z, f, n):
 
 @inline
 def composite_to_parent(E, p, m, h, inertia):
-    """Carry m, h, I of a composite body to the parent (C1): h' = E h + m p, I' = E I E^T + Steiner terms of h and p."""
+    """Carry m, h, I of a composite body to the parent (C1, C4): h' = E h + m p, I' = E I E^T + Steiner's terms."""
     hr = mul(E, h)
     J = congruence(E, inertia)
     k = (hr[0] + 0.5 * m * p[0], hr[1] + 0.5 * m * p[1], hr[2] + 0.5 * m * p[2])

@@ -1,4 +1,4 @@
-"""Steps on the configuration space.
+"""Steps on the configuration space (X1-X4).
 
 `integrate` moves joints on lines and free bodies along the screw of their twist; `take_step` is a step of the plant.
 """
@@ -40,7 +40,7 @@ def rotate_back(y, v):
 
 @inline
 def rotation_vector(x, y):
-    """The w with R(x) exp([w]) = R(y), |w| <= pi."""
+    """The w with R(x) exp([w]) = R(y), |w| <= pi (X4)."""
     a = x[3] * y[0] - x[0] * y[3] - x[1] * y[2] + x[2] * y[1]
     b = x[3] * y[1] - x[1] * y[3] - x[2] * y[0] + x[0] * y[2]
     d = x[3] * y[2] - x[2] * y[3] - x[0] * y[1] + x[1] * y[0]
@@ -54,7 +54,7 @@ def rotation_vector(x, y):
 
 @inline
 def screw_translation(w, v):
-    """Translation of exp of the twist (w, v): v + (1 - cos t)/t^2 w x v + (t - sin t)/t^3 w x (w x v), t = |w|."""
+    """Translation of exp of the twist (w, v): v + (1 - cos t)/t^2 w x v + (t - sin t)/t^3 w x (w x v), t = |w| (X2)."""
     t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     if t2 > 1e-4:
         t = math.sqrt(t2)
@@ -69,7 +69,7 @@ def screw_translation(w, v):
 
 @inline
 def screw_velocity(w, p):
-    """Inverse of `screw_translation`: p - w x p / 2 + (1/t^2 - cot(t/2)/(2 t)) w x (w x p)."""
+    """Inverse of `screw_translation`: p - w x p / 2 + (1/t^2 - cot(t/2)/(2 t)) w x (w x p) (X3)."""
     t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     if t2 > 1e-4:
         t = math.sqrt(t2)

@@ -1,4 +1,4 @@
-"""Coefficient matrices of the Lagrange products U_ijk = (dT_i/dq_j)^T dT_i/dq_k, in four orders of evaluation (SPEC 8).
+"""Coefficient matrices of the Lagrange products U_ijk = (dT_i/dq_j)^T dT_i/dq_k, in four orders of evaluation (L1-L16).
 
 A link transform is A_i(q) = A_i1 + A_i2 f_2(q) + A_i3 f_3(q) with (f_2, f_3) = (cos q, sin q), or (q, 0) if prismatic.
 The products of two of these make the basis of a joint, {1, c, s, c^2, c s} or {1, q, q^2}; products of basis functions
@@ -105,7 +105,7 @@ def add_sandwich(sign, L, W, R, out):
 
 @routine
 def project(revolute, digit, L, W, R, out):
-    """Set out = coefficient `digit` of L(q)^T W R(q) (18a revolute, 18b prismatic); L, R (3, 4, 4)."""
+    """Set out = coefficient `digit` of L(q)^T W R(q) (L11 revolute, L12 prismatic); L, R (3, 4, 4)."""
     set_zero(out)
     kind = 1 if revolute else 0
     for term in range(2):
@@ -157,7 +157,7 @@ def strides(revolute, low):
 
 @kernel
 def direct(A, B, revolute, J, gravity, H, V, store):
-    """Depth first over the multi-index, every prefix once (SPEC 8.3); `store` (2 + sum (i (i + 1) / 2 + i + 2), 4, 4).
+    """Depth first over the multi-index, every prefix once (L13); `store` (2 + sum (i (i + 1) / 2 + i + 2), 4, 4).
 
     Level i of the store holds the prefix T_i, the product without derivatives, the i products with the left factor
     derived, and the i (i + 1) / 2 pairs, in this order; nothing else is kept.
@@ -211,11 +211,11 @@ def direct_level(i, digit, A, B, revolute, above, here):
 
 @kernel
 def reduced(A, D, revolute, J, H, store):
-    """Reduced order (SPEC 8.4), row by row: V_jj = D_j^T E_3, U_jjj = D_j^T D_j, then outwards along the path.
+    """Reduced order (L14), row by row: V_jj = D_j^T E_3, U_jjj = D_j^T D_j, then outwards along the path.
 
     V_ij = A_i^T V_i-1,j A_i E_3, U_iji = V_ij D_i, U_ijk = A_i^T U_i-1,jk A_i with E_3 = diag(1, 1, 1, 0): the last
     column of V meets only the zero last row of D. Generators of base motion come first in D and belong to level 0
-    (SPEC 8.5, end). Level i of the store holds V_ij and U_ij0 .. U_iji.
+    (L16). Level i of the store holds V_ij and U_ij0 .. U_iji.
     """
     n, m = len(revolute), len(D) - len(revolute)
     stride = strides(revolute, False)
@@ -286,7 +286,7 @@ def chainwise(A, B, revolute, J, H, store):
 
 @kernel
 def literal(A, B, revolute, J, H, store):
-    """Backward order read literally: each of the two terms of (18) calls again for i - 1; store (n + 1, 4, 4)."""
+    """Backward order read literally: each of the two terms of (L11) calls again for i - 1; store (n + 1, 4, 4)."""
     n = len(revolute)
     digits = np.zeros(n, np.int64)
     stride = strides(revolute, False)

@@ -1,6 +1,6 @@
-"""Contact-space inertia and responses by force and acceleration propagators (SPEC 7), and the same for mimic robots.
+"""Contact-space inertia and responses by force and acceleration propagators (P1-P15), and the same for mimic robots.
 
-With the innovations factorisation H^-1 = Psi D^-1 Psi^T (Psi: P9-P11), unit forces at points are carried to
+With the innovations factorisation H^-1 = Psi D^-1 Psi^T (P14; Psi: P9-P11), unit forces at points are carried to
 z = Psi^T J^T (nv, n) by the force propagators (P5), so that J H^-1 J^T = z^T D^-1 z (P6-P8) and H^-1 J^T = Psi D^-1 z
 (P12).
 Robots with mimic joints have no such recursion: there z = J^T, D = H and Psi = 1. `L` is H's factor for them and empty
@@ -378,7 +378,7 @@ def couple(levels, limbed, topology, L, g, count, n, carrier, z, y, A):
 
 @routine
 def respond(topology, L, w, X, motion):
-    """Turn rows X (n, nv) = D^-1 z into the joint accelerations Psi X that belong to them (P3, P12), body by body.
+    """Turn rows X (n, nv) = D^-1 z into the joint accelerations Psi X that belong to them (P15), body by body.
 
     motion (rows, 6 n): acceleration of each body, linear and angular, that belongs to each of the n rows.
     """

@@ -18,7 +18,7 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 def sincos(x):
     """Cos x, sin x to 1.2e-16 for |x| < 1e6 without a branch, so that loops over lanes vectorise.
 
-    Reduction to |r| <= pi/4 by three parts of pi/2, then the polynomials of fdlibm.
+    Reduction to |r| <= pi/4 by three parts of pi/2, then the polynomials of [fdlibm] (X6).
     """
     k = np.rint(x * 0.6366197723675814)
     r = ((x - k * 1.5707963267341256) - k * 6.077100506303966e-11) - k * 2.0222662487959506e-21
@@ -246,7 +246,7 @@ def quaternion_matrix(x, y, z, w):
 
 @inline
 def acceleration_matrix(w, al):
-    """[al] + [w]^2: times a body-fixed point it gives that point's acceleration relative to the frame's origin."""
+    """[al] + [w]^2 (B11): times a body-fixed point it gives that point's acceleration relative to the origin."""
     xx = w[0] * w[0]
     yy = w[1] * w[1]
     zz = w[2] * w[2]
@@ -309,7 +309,7 @@ def solve_blocks(M, H, N, f, n):
 
 @inline
 def inverse_blocks(M, H, N):
-    """Blocks of [M H; H^T N]^-1, M and N symmetric: [M^-1 + T S^-1 T^T, -T S^-1; ., S^-1]."""
+    """Blocks of [M H; H^T N]^-1, M and N symmetric: [M^-1 + T S^-1 T^T, -T S^-1; ., S^-1] (A12)."""
     Mi, T, Si = eliminate_blocks(M, H, N)
     G = matmul(T, (Si[0], Si[1], Si[2], Si[1], Si[3], Si[4], Si[2], Si[4], Si[5]))
     return (

@@ -29,7 +29,7 @@ def hamilton(a, b):
 
 @inline
 def inertial(mount, base, qd, qdd):
-    """Attitude of an IMU; angular velocity and specific force of the root link, and what the mount has more of it.
+    """Attitude of an IMU; angular velocity and specific force (M1) of the root link, and what the mount has more of it.
 
     base: quaternion of the root link, in whose axes all but the attitude is [REP-145]; qd, qdd (6,) = [omega, v].
     """

@@ -1,4 +1,4 @@
-"""One step of the simulated plant (SPEC 6, 9): actuators, free motion, contacts and joint losses, motion of the state.
+"""One step of the simulated plant (T1-T15): actuators, free motion, contacts and joint losses, motion of the state.
 
 The bundles of arrays and their columns (`at.`) are those of `plant_memory`; nothing is allocated.
 """
@@ -307,7 +307,7 @@ def keep(source, target):
 
 @inline
 def effort_range(limit, fall, speed):
-    """Least and largest effort at a speed: a driving motor falls off from half its no-load speed to nothing there."""
+    """Least and largest effort at a speed (F5): a driving motor falls off from half its no-load speed to 0 there."""
     forward = min(1.0, max(0.0, 2.0 - fall * speed))
     backward = min(1.0, max(0.0, 2.0 + fall * speed))
     return (-limit * backward if backward > 0.0 else 0.0), (limit * forward if forward > 0.0 else 0.0)
@@ -334,7 +334,7 @@ def pass_on(joints, state, given, queue, acting):
 
 @routine
 def drive(joints, state, settings, command):
-    """Efforts at the velocities of the start of the step, and what makes PD and joint damping implicit (SPEC 6.4).
+    """Efforts at the velocities of the start of the step, and what makes PD and joint damping implicit (F4, F6).
 
     A joint with SATURATED != 0 is held at that end of its range. Dofs before the first actuator's have neither.
     """
@@ -371,7 +371,7 @@ def held_within(effort, low, high, end):
 
 @routine
 def end_efforts(joints, state, settings, command):
-    """Motor efforts with the velocity of the end of the step; returns whether one of them left its range."""
+    """Motor efforts with the velocity of the end of the step (F7); returns whether one of them left its range."""
     data = joints.data
     left = 0.0
     for i in abreast(data.shape[1]):
@@ -472,7 +472,7 @@ def deflected(points, c):
 
 @routine
 def explicit_contacts(robot, ground, settings):
-    """Forces of the start of the step (SPEC 6.1, 6.2) into f_ext; returns whether any point carries one."""
+    """Forces of the start of the step (E1-E4) into f_ext; returns whether any point carries one."""
     points = ground.points
     carried = False
     for b in range(ground.bunches.shape[0]):
@@ -596,7 +596,7 @@ def contact_rows(levels, robot, ground, settings, bounce, count, problem):
 
 @inline
 def stop_target(gap, h):
-    """Least speed away from a stop: it may be reached but not passed."""
+    """Least speed away from a stop (F2): it may be reached but not passed."""
     return -gap / h if gap > 0.0 else 0.0
 
 
@@ -708,7 +708,7 @@ def gather(levels, robot, joints, ground, settings, bounce, problem):
 
 @routine
 def react(levels, robot, joints, settings, n, problem):
-    """Add what the forces of all rows do to the velocity of the end of the step."""
+    """Add what the forces of all rows do to the velocity of the end of the step (Q8)."""
     if n > 0:
         response(levels, robot, joints.dofs, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, problem)
         for k in range(joints.dofs.shape[1]):
@@ -754,7 +754,7 @@ def keep_forces(joints, ground, settings, count, n, problem):
 def left_over(ground, settings, a, problem):
     """What the end velocity leaves out of the way of contact a in this step, over h, in surface axes.
 
-    Along the normal, softly landed: -pen / h, so that it ends on the surface (SPEC 6.5); too deep: its recovery.
+    Along the normal, softly landed: -pen / h, so that it ends on the surface (T13); too deep: its recovery.
     Sliding: (u_start - u_end) / 2 along the surface, so that it goes by the mean of its velocities and comes to rest
     after v^2 / (2 mu g).
     """
@@ -821,7 +821,7 @@ def complete_way(levels, robot, joints, ground, settings, count, n, problem):
 
     Returns what it is for.
 
-    (W_AA + 1e-9 tr W) pi = r over the rows A that hold. A recovery that would go further than MOST_SHIFT goes that far.
+    (W_AA + 1e-9 tr W) pi = r over the rows A that hold (T14). A recovery longer than MOST_SHIFT goes that far.
     """
     m, purpose = holding(joints, ground, settings, count, n, problem)
     if purpose == AS_IT_IS:
@@ -966,7 +966,7 @@ def carried_by(ground):
 
 @routine
 def account(levels, robot, joints, ground, state, settings, pushes, pushed, carried):
-    """Work and dissipation of the step, and the impulses that change the momentum.
+    """Work and dissipation of the step (W3, W4), and the impulses that change the momentum (T3).
 
     Forces change the velocity while the robot moves by the mean velocity v, and do their work along the way it goes.
     Without contact the two ways are one. Where contacts carry, the robot goes by the velocity of the end of the step:
@@ -1039,7 +1039,7 @@ def unhindered(joints, settings, command):
 def heun(levels, robot, joints, state, settings):
     """Mean of the accelerations at both ends into dofs[AHEAD]; the way goes by the mean velocity, through dofs[CHANGE].
 
-    v' = v + h (a(q, v) + a(q (+) h v, v + h a)) / 2; the forces are those of the first-order step.
+    v' = v + h (a(q, v) + a(q (+) h v, v + h a)) / 2 (T11); the forces are those of the first-order step.
     """
     h = settings.timestep
     dofs, q, v = joints.dofs, joints.configurations[at.STAGE_Q], joints.dofs[at.STAGE]
@@ -1068,7 +1068,7 @@ def heun(levels, robot, joints, state, settings):
 
 @routine
 def advance_state(levels, robot, joints, state, settings, carried, alone):
-    """qd, qdd and q at the end of the step (T2); a base that nothing carries moves by the mean of its twists.
+    """qd, qdd and q at the end of the step (T2, T15); a base that nothing carries moves by the mean of its twists.
 
     The step of the reference simulator (`below`) is taken in the base's own axes, as if they did not turn.
     """
@@ -1113,7 +1113,7 @@ def central(moment, second, mass):
 
 @inline
 def conserve(levels, robot, state, h, flight, books):
-    """Give a floating base the momentum, about the centre of mass, that the step left over (T3).
+    """Give a floating base the momentum, about the centre of mass, that the step left over (T3, T7-T9).
 
     books (16,): of `books_of`, updated. In flight the centre of mass is put where the mean momentum takes it.
     """
@@ -1145,7 +1145,7 @@ def conserve(levels, robot, state, h, flight, books):
 
 @routine
 def configuration_rate(topology, q, v, out):
-    """dq/dt: joint rates, world velocity of a free body, rate of its quaternion."""
+    """dq/dt: joint rates, world velocity of a free body, rate of its quaternion (X5)."""
     for i in range(1, topology.shape[0]):
         iq = rows.first_q(topology, i)
         iv = rows.first_v(topology, i)
@@ -1163,7 +1163,7 @@ def configuration_rate(topology, q, v, out):
 
 @routine
 def runge_kutta(levels, robot, joints, state, h):
-    """Classical fourth-order step with the motor efforts held; quaternions as four numbers, normalised at the end."""
+    """Classical fourth-order step (T12), motor efforts held; quaternions as four numbers, normalised at the end."""
     dofs, configurations = joints.dofs, joints.configurations
     q, v = configurations[at.STAGE_Q], dofs[at.STAGE]
     for stage in range(4):
@@ -1282,7 +1282,7 @@ def finite(x):
 
 @routine
 def verdict(state, energy):
-    """Whether the step just taken can be believed: finite, and no energy from nothing.
+    """Whether the step just taken can be believed (W6): finite, and no energy from nothing.
 
     Allowed in one step: ten times what moved already and 10 J per kg, but anything in the first step, whose state may
     stand deep in the ground; since the reset: 1000 J per kg and 1 % of all work.
@@ -1319,7 +1319,7 @@ def base_matrix(q):
 
 @inline
 def judge_contacts(state, settings, purpose):
-    """Count as work what recovery lifts, and apart what contacts give for no reason: they can only take energy."""
+    """Count as work what recovery lifts (W7), and apart what contacts give for no reason: they can only take energy."""
     ledger, last = state.ledger, state.last_ledger
     given = last[at.DISSIPATED_CONTACT] - ledger[at.DISSIPATED_CONTACT]
     if given > 0.0:

@@ -1,4 +1,4 @@
-"""Signed distance to the terrain and the frame of the surface found (SPEC 6: pen < 0 inside, R_c = [t1 t2 n]).
+"""Signed distance to the terrain and the frame of the surface found (D1-D6: pen < 0 inside, R_c = [t1 t2 n]).
 
 A terrain is `surfaces` (count, SURFACE_COLUMNS) and `heights`, the samples of all height fields one after the other.
 """
@@ -36,7 +36,7 @@ def surface_frame(n):
 
 @inline
 def plane_distance(surfaces, i, x):
-    """Distance of x to a plane, and its frame."""
+    """Distance of x to a plane (D3), and its frame."""
     frame = row9(surfaces, i, R)
     return dot((frame[2], frame[5], frame[8]), sub(x, row3(surfaces, i, P))), frame
 
@@ -49,7 +49,7 @@ def toward(value, half):
 
 @inline
 def box_distance(surfaces, i, x):
-    """Distance of x to an oriented box: inside that of the nearest face, outside that of the nearest point."""
+    """Distance of x to an oriented box (D4): inside that of the nearest face, outside that of the nearest point."""
     axes = row9(surfaces, i, R)
     half = row3(surfaces, i, SIZE)
     local = tmul(axes, sub(x, row3(surfaces, i, P)))
@@ -76,7 +76,7 @@ def height_field_distance(surfaces, heights, i, x):
     """Distance of x to a height field and the frame of its surface.
 
     BILINEAR: of a block whose top is the bilinear surface through the four samples around x (distance to the tangent
-    plane), with upright sides. DIAGONAL: as the MIT simulator has it, the plane through the middle of the cell that is
+    plane), with upright sides. DIAGONAL: as [Cheetah-Software] has it, the plane through the middle of the cell that is
     parallel to the cell's diagonals; its distance is measured along u2 x u1 of the unit diagonals, which is shorter
     than 1 where both slope (the frame returned is a proper one); FAR beside the field.
     """

@@ -270,7 +270,7 @@ def rnea_outward(topology, parameters, q, qd, qdd, g, w):
 
 @inline
 def rnea_inward(topology, parameters, qd, qdd, f_ext, w, tau):
-    """Inward half of RNEA (R4, R5), with armature and geared rotors; tau is overwritten."""
+    """Inward half of RNEA (R4, R5), with armature and geared rotors (G3); tau is overwritten."""
     tau[:] = 0.0
     for i in range(topology.shape[0] - 1, 0, -1):
         j = parent(topology, i)
@@ -485,7 +485,7 @@ def column(kind, M_, H_, N_):
 
 @inline
 def free_inward(topology, i, tau, w):
-    """Row of a free joint in pass 2: all its motion is free, so I^a = 0 and its parent feels p^a = tau alone."""
+    """Row of a free joint in pass 2: all its motion is free (A10), so I^a = 0 and its parent feels tau alone."""
     iv = first_v(topology, i)
     M_, H_, N_ = inverse_blocks(row6(w, i, M), row9(w, i, H), row6(w, i, N))
     set6(w, i, G, M_)
@@ -556,7 +556,7 @@ def bare_inward(topology, i, tau, w):
 
 @inline
 def inward(topology, parameters, i, qd, tau, added, w):
-    """Row of any joint but a free one in pass 2; its rotor turns with the parent too."""
+    """Row of any joint but a free one in pass 2; its rotor turns with the parent too (G4)."""
     j = parent(topology, i)
     iv = first_v(topology, i)
     kind = topology[i, KIND]

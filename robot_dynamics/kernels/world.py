@@ -1,4 +1,4 @@
-"""RNEA in absolute coordinates (SPEC 3.1) and the Coriolis matrix: everything in world axes about the world's origin.
+"""RNEA in absolute coordinates (R1-R5) and the Coriolis matrix: everything in world axes about the world's origin.
 
 A motion is m = (omega; v_O), a force (n; f), and no transform is needed between bodies: recursions are plain sums.
 """
@@ -169,7 +169,7 @@ def inverse_dynamics_world(topology, parameters, q, qd, qdd, f_ext, tau, wrench)
 
 @routine
 def spin_rotor(topology, parameters, w, i, qd, qdd, v, a, f, tau):
-    """Geared rotor of joint i (momentum k per joint rate, on the parent) and plain armature."""
+    """Geared rotor of joint i (G3; momentum k per joint rate, on the parent) and plain armature."""
     j = parent(topology, i)
     iv = first_v(topology, i)
     ratio = parameters[i, RATIO]
@@ -193,7 +193,7 @@ def unit6d(k):
 
 @routine
 def body_coriolis(m, h, inertia, v, I_out, B_out):
-    """Columns of I and of B = (v x* I - I v x + (I v) x-bar*)/2, where (f x-bar*) m = m x* f; adds to both."""
+    """Columns of I and of B = (v x* I - I v x + (I v) x-bar*)/2 (K4), where (f x-bar*) m = m x* f; adds to both."""
     p = momentum(m, h, inertia, v)
     for k in range(6):
         e = unit6d(k)
@@ -232,7 +232,7 @@ def times(A, m):
 
 @kernel
 def coriolis_matrix(topology, parameters, q, qd, C):
-    """C(q, qd) with C qd = Coriolis forces and dH/dt = C + C^T, by composite inertias (Echeandia and Wensing 2021)."""
+    """C(q, qd) with C qd = Coriolis forces and dH/dt = C + C^T, by composites (K4-K7, [Echeandia and Wensing 2021])."""
     rows = topology.shape[0]
     w = np.empty((rows, WORKSPACE))
     place(topology, parameters, q, w)
@@ -257,7 +257,7 @@ def coriolis_matrix(topology, parameters, q, qd, C):
 
 @routine
 def coriolis_column(topology, parameters, w, v, i, a, I_c, B_c, C):
-    """Column and row of C that belong to dof a of row i: F1 = I ds + B s, F2 = I s, F3 = B^T s, over the ancestors."""
+    """Column and row of C of dof a of row i (K6): F1 = I ds + B s, F2 = I s, F3 = B^T s, over the ancestors."""
     s = axis(topology, parameters, w, i, a)
     F1 = add6d(times(I_c, motion_cross(read6d(v, i), s)), times(B_c, s))
     F2 = times(I_c, s)
@@ -276,7 +276,7 @@ def coriolis_column(topology, parameters, w, v, i, a, I_c, B_c, C):
 
 @routine
 def rotor_coriolis(topology, parameters, w, v, i, qd, B_parent, C):
-    """Rotor of joint i: row k . dJ/dt of its parent's angular Jacobian, and the parent's gyroscopic block -qd [k]."""
+    """Rotor of joint i (K7): row k . dJ/dt of its parent's angular Jacobian, and its gyroscopic block -qd [k]."""
     if dofs(topology[i, KIND]) != 1:
         return
     j = parent(topology, i)
