@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .description import Array, Inertial, Joint, Link, Robot, Rotor, Shape
 from .errors import ModelError, UnknownNameError
-from .kernels import limbs, rows
+from .kernels import limbs, rows, scalar
 from .kernels.bodies import center_of_mass
 from .kernels.dense import pivots
 from .kernels.tree import composites, forward_dynamics, mass_matrix
@@ -156,13 +156,8 @@ AXIS_Z = np.array([0.0, 0.0, 1.0])
 
 
 def turn_to(axis: Array) -> Array:
-    """Smallest rotation (3, 3) that carries z to the unit vector `axis` (the half turn about x for -z)."""
-    x, y, z = axis
-    if z < -1.0 + 1e-12:
-        return np.diag([1.0, -1.0, -1.0])
-    K = np.array([[0.0, 0.0, x], [0.0, 0.0, y], [-x, -y, 0.0]])
-    R: Array = np.eye(3) + K + K @ K / (1.0 + z)
-    return R
+    """Smallest rotation (3, 3) that carries z to the unit vector `axis` (`kernels.scalar.turn_to`)."""
+    return np.reshape(scalar.turn_to(tuple(axis.tolist())), (3, 3))
 
 
 class _Walk:
