@@ -14,11 +14,12 @@ from xml.etree.ElementTree import Element, TreeBuilder, tostring
 from xml.parsers import expat
 
 import numpy as np
+from numpy.typing import ArrayLike
 from urdf_parser_py.urdf import URDF
 
 from .description import Array, Inertial, Joint, Link, Mimic, Robot, Rotor, Shape
 from .errors import ModelError, UnknownNameError
-from .model import Model, build_model
+from .model import GRAVITY, Model, build_model
 from .spatial import rotation_from_quaternion, rotation_from_rpy, rpy_from_rotation
 
 _MOST_BYTES = 64 << 20
@@ -76,6 +77,7 @@ def load_urdf(
     root: str | None = None,
     armature: Mapping[str, float] | None = None,
     rotors: Mapping[str, Rotor] | None = None,
+    gravity: ArrayLike = GRAVITY,
 ) -> Model:
     """Model of the robot in a URDF: `read_urdf`, then `build_model`.
 
@@ -93,6 +95,8 @@ def load_urdf(
         Joint name -> reflected rotor inertia [kg m^2 or kg], added once in H, ABA and RNEA alike.
     rotors
         Joint name -> geared rotor with its coupling terms (see `Rotor`); not together with an armature of that joint.
+    gravity
+        (3,) free fall in world axes [m/s^2].
 
     Raises
     ------
@@ -100,6 +104,8 @@ def load_urdf(
         The URDF cannot be read, or a figure is impossible; the sentence names the link or joint and the reason.
     UnknownNameError
         A link or joint that the robot does not have.
+    ShapeError
+        Gravity that is not three finite numbers.
     """
     return build_model(
         read_urdf(source),
@@ -108,6 +114,7 @@ def load_urdf(
         root=root,
         armature=armature,
         rotors=rotors,
+        gravity=gravity,
     )
 
 

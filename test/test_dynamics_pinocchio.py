@@ -108,9 +108,10 @@ def test_axes_near_z(tmp_path, up):
     rng = np.random.default_rng(4)
     for exponent in range(1, 17):
         x, y = (rng.standard_normal(2) * 10.0**-exponent).tolist()
-        joints = [JOINT.format(i, kind, i + 1, x, y, up) for i, kind in enumerate(("revolute", "prismatic", "revolute"))]
+        kinds = enumerate(("revolute", "prismatic", "revolute"))
+        parts = [LINK.format(f"l{i}") for i in range(4)] + [JOINT.format(i, k, i + 1, x, y, up) for i, k in kinds]
         path = tmp_path / f"{exponent}.urdf"
-        path.write_text(f"<robot name='near'>{''.join(LINK.format(f'l{i}') for i in range(4))}{''.join(joints)}</robot>")
+        path.write_text(f"<robot name='near'>{''.join(parts)}</robot>")
         model = rd.load_urdf(path, floating_base=True)
         judge = Judge(str(path), model)
         q, (qd, tau) = rd.random_configuration(model, rng), rng.standard_normal((2, model.nv))
