@@ -191,13 +191,16 @@ class Message(NamedTuple):
 
 def test_what_comes_beside_the_joint_states_is_taken_with_its_stamp_or_missed():
     beside = Companions[Message]()
-    for stamp in (1.000, 1.001, 1.002, 1.004, 1.005):
+    for stamp in (1.0, 1.1, 1.2, 1.4, 1.5):
         beside.put(Message(stamp))
-    due = [[message.stamp for message in beside.due(1.0 + 1e-3 * k)] for k in range(5)]
-    assert due == [[1.0], [1.001], [1.002], [], [1.004]]
-    assert [beside.missing(stamp) for stamp in (1.004, 1.005, 1.2)] == [False, True, False]
+    due = {}
+    for stamp in (1.0, 1.1, 1.2, 1.3, 1.4):
+        due[stamp] = [message.stamp for message in beside.due(stamp, 1.5)], beside.missing(stamp)
+    assert due == {1.0: ([1.0], False), 1.1: ([1.1], False), 1.2: ([1.2], False), 1.3: ([], True), 1.4: ([1.4], False)}
+    assert [message.stamp for message in beside.due(1.5, 1.5)] == [1.5]
+    assert [beside.missing(stamp) for stamp in (1.5, 1.55, 2.0)] == [False, True, False]
     beside.put(Message(9.0))
-    assert [message.stamp for message in beside.due(1.006)] == [1.005, 9.0]
+    assert [message.stamp for message in beside.due(2.0, 2.0)] == [9.0]
 
 
 GAINS = [(0.05, 100.0, 2.0), (0.01, 20.0, 0.5), (1.0, 0.0, 3.0), (0.2, 50.0, 10.0)]

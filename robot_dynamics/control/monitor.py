@@ -4,7 +4,6 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from statistics import median
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -30,7 +29,9 @@ LONGEST = 0.1
 LOST = 1.5
 """An interval so many times the usual one has lost states."""
 AHEAD = 0.05
-"""What is stamped at most so much later than a joint state belongs to one of the next [s]."""
+"""Clocks may differ by so much [s]."""
+MOST_WAITING = 1000
+"""So many messages wait for their joint state at most."""
 RECENT = 10.0
 """Span of the errors that are told beside those since the beginning [s]."""
 
@@ -95,7 +96,7 @@ SIMPLER = 2.0
 
 
 class Cadence:
-    """Intervals between stamps, beside the usual one: the median of the last fifty."""
+    """Intervals between stamps, beside the usual one: that which a fifth of the last fifty do not exceed."""
 
     def __init__(self) -> None:
         """Know no stamp."""
@@ -112,7 +113,8 @@ class Cadence:
         if not 0.0 <= h <= LONGEST:
             self._intervals.clear()
             return np.nan, False
-        lost = bool(self._intervals) and h > LOST * median(self._intervals)
+        known = sorted(self._intervals)
+        lost = bool(known) and h > LOST * known[len(known) // 5]
         if h > 0.0:
             self._intervals.append(h)
         return h, lost
@@ -134,25 +136,26 @@ class Companions(Generic[M]):
 
     def __init__(self) -> None:
         """Start without any."""
-        self._messages: deque[M] = deque()
+        self._messages: deque[M] = deque(maxlen=MOST_WAITING)
         self._exact = -np.inf
 
     def put(self, message: M) -> None:
         """Keep a message until it is due."""
         self._messages.append(message)
 
-    def due(self, stamp: float) -> Iterator[M]:
-        """Take the messages up to the joint state of `stamp` [s]; those stamped shortly after it stay."""
+    def due(self, stamp: float, now: float) -> Iterator[M]:
+        """Take the messages up to the joint state of `stamp` [s]; later ones stay, unless ahead of the time `now`."""
         messages = self._messages
-        while messages and not stamp < messages[0].stamp <= stamp + AHEAD:
+        while messages and not stamp < messages[0].stamp <= now + AHEAD:
             message = messages.popleft()
             if message.stamp == stamp:
                 self._exact = stamp
             yield message
 
     def missing(self, stamp: float) -> bool:
-        """Whether the message of this stamp was lost: there was one for a joint state shortly before."""
-        return 0.0 < stamp - self._exact <= LONGEST
+        """Whether the message of this stamp was lost, `due` ones being taken: there are some for states around it."""
+        passed = stamp - self._exact
+        return 0.0 < passed <= LONGEST or (0.0 < passed < np.inf and bool(self._messages))
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,7 @@ class MonitorNode(Component):
         self.matrix_message = convert.MultiArrayWriter([",".join(self.coordinates)] * 2, [model.nv, model.nv])
         self.residual_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
         self.ledger = Ledger(model)
+        self.known: set[str] = set()
         self.bases, self.touches = Companions[wire.Message](), Companions[wire.Message]()
         labels = [f"{f.name} [{UNITS.get(f.name, 'J')}]" for f in fields(Account)]
         self.energy_message = convert.MultiArrayWriter([", ".join(labels)], [len(labels)])
@@ -110,21 +111,30 @@ class MonitorNode(Component):
     def take_base(self, stamp: float) -> None:
         """Take the base states that are due."""
         self.update_base()
-        for msg in self.bases.due(stamp):
+        for msg in self.bases.due(stamp, self.now()):
             base = wire.base_from_odometry(msg)
-            if not self.state.set_base(*base, msg.stamp, self.now() or msg.stamp, msg.names[1]):
+            if self.state.set_base(*base, msg.stamp, self.now() or msg.stamp, msg.names[1]):
+                self.now_known("base")
+            else:
                 self.warn(f"odom {self.state.base.problem}")
 
     def take_contacts(self, stamp: float) -> None:
         """Take the contact forces that are due."""
         self.update_contacts()
-        for msg in self.touches.due(stamp):
+        for msg in self.touches.due(stamp, self.now()):
             try:
                 position, _, force = wire.points_from_contacts(msg)
             except ShapeError as problem:
                 self.warn(f"contacts refused: {problem}")
             else:
                 self.forces.set_forces(msg.names, position, force)
+                self.now_known("contacts")
+
+    def now_known(self, what: str) -> None:
+        """Begin the account anew with the first base and the first contacts: until then they were assumed."""
+        if what not in self.known:
+            self.known.add(what)
+            self.ledger = Ledger(self.model)
 
     def on_command(self, data: bytes) -> None:
         """Note how old the state is that a command answers: both carry its stamp."""
