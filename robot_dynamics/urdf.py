@@ -66,6 +66,7 @@ _LENGTHS = {"xyz": 3, "rpy": 3, "quat_xyzw": 4, "size": 3, "scale": 3}
 _NOT_NEGATIVE = ("value", "size", "radius", "length", "damping", "friction")
 
 _ONE_COORDINATE = ("revolute", "continuous", "prismatic")
+_WITHOUT_AXIS = ("floating", "fixed")
 _JOINT_KINDS = (*_ONE_COORDINATE, "planar", "floating", "fixed")
 
 
@@ -220,7 +221,7 @@ class _Cleaner:
             self.builder.end(self.open.pop())
 
     def _drop(self, tag: str) -> None:
-        if tag.startswith("xacro:"):
+        if tag.startswith("xacro:") and not self.skipped:
             raise ModelError(f"the URDF holds {_quoted(tag)}: it is a xacro file, run xacro on it first")
         if not self.skipped and tag not in _ONLY_SEEN:
             self._count()
@@ -236,6 +237,10 @@ class _Cleaner:
 def _check_document(document: Element) -> None:
     """Raise on what is missing, doubled or not a number, naming the link or joint."""
     _check_element("the robot", document)
+    for joint in document.iterfind("joint"):
+        for axis in joint.findall("axis"):
+            if "xyz" not in axis.attrib and joint.get("type") in _WITHOUT_AXIS:
+                joint.remove(axis)
     for tag in ("link", "joint"):
         seen: set[str] = set()
         for number, part in enumerate(document.iterfind(tag), 1):
@@ -378,7 +383,7 @@ def _joint(joint: Any) -> Joint:
 
 def _axis(joint: Any) -> Array:
     """Unit axis; x where the URDF gives none, or where the joint has none."""
-    if joint.axis is None or joint.type in ("floating", "fixed"):
+    if joint.axis is None or joint.type in _WITHOUT_AXIS:
         return np.array([1.0, 0.0, 0.0])
     length = np.linalg.norm(joint.axis)
     if length < 1e-9:

@@ -84,7 +84,7 @@ def show(model: Model, feet: tuple[str, ...], found: Suggestion, args: argparse.
     console.print()
     console.print(table)
     console.print(
-        "\nThe bounce was measured on the plant, joints free, mean of the feet; another timestep, another bounce.",
+        "\nThe bounce was measured on the plant at this timestep: the mean of all feet, joints free.",
         style="dim",
     )
     console.print("\nparameters of the plant:\n")
