@@ -221,7 +221,7 @@ class Ledger:
             self._initial = self._initial + self._stock(now) - self._stock(before)
             self._lost += h
         else:
-            self._accounted = self._accounted + h * self._rates(before, now, h, effort, contact)
+            self._accounted = self._accounted + h * self._rates(before, now, effort, contact)
         if not self._errors or stamp - self._errors[-1][0] >= 0.01 * RECENT:
             self._errors.append((stamp, self._error(self._stock(now))))
             while stamp - self._errors[0][0] > RECENT:
@@ -252,7 +252,7 @@ class Ledger:
         work, lost, pushed = self._accounted[:3]
         return stock - self._initial - np.array([work - lost + pushed, *self._accounted[3:]])
 
-    def _rates(self, before: State, now: State, h: float, effort: Array, contact: Contact) -> Array:
+    def _rates(self, before: State, now: State, effort: Array, contact: Contact) -> Array:
         """Mean power of efforts, losses, contacts; moment about the centre of mass and force (9,) of an interval."""
         model = self.model
         joints = 0.5 * (before.qd + now.qd)[model.v_index]
