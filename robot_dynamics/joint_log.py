@@ -190,15 +190,21 @@ def _read_bag(path: Path, topic: str) -> Log:
         with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_KILTED)) as reader:
             topics = sorted({c.topic for c in reader.connections if c.msgtype == JOINT_STATE})
             if topic not in topics and (topic or len(topics) != 1):
-                found = ", ".join(topics) or "none"
                 raise LogError(
-                    f"'{path}' has {len(topics)} topics of type {JOINT_STATE} ({found}); choose with --topic"
+                    _no_topic(path, topics, sorted({f"{c.topic} ({c.msgtype})" for c in reader.connections}))
                 )
             wanted = [c for c in reader.connections if c.topic == (topic or topics[0])]
             messages = [(t, reader.deserialize(raw, c.msgtype)) for c, t, raw in reader.messages(connections=wanted)]
     except (AnyReaderError, OSError) as error:
         raise LogError(f"cannot read the bag '{path}': {error}") from None
     return _log_from_messages(path, messages)
+
+
+def _no_topic(path: Path, topics: Sequence[str], held: Sequence[str]) -> str:
+    """Say which topics there are to choose from, or what the bag holds instead."""
+    if topics:
+        return f"'{path}' has {len(topics)} topics of type {JOINT_STATE} ({', '.join(topics)}); choose with --topic"
+    return f"'{path}' has no topic of type {JOINT_STATE}; it holds {', '.join(held) or 'no topic at all'}"
 
 
 def _log_from_messages(path: Path, messages: Sequence[tuple[int, Any]]) -> Log:

@@ -122,7 +122,8 @@ def link_pose(model: Model, q: ArrayLike, link: str) -> tuple[Array, Array]:
     return R[b] @ model.link_R[i], R[b] @ model.link_p[i] + p[b]
 
 
-def _point_motion(model: Model, points: Points, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array, Array]:
+def point_motion(model: Model, points: Points, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array, Array]:
+    """Return world positions [m], velocities [m/s] and Jdot qd [m/s^2] (k, 3) of points, in one walk."""
     q = checked("q", q, (model.nq,))
     qd = checked("qd", qd, (model.nv,))
     position, velocity, bias = np.empty((3, len(points), 3))
@@ -133,17 +134,17 @@ def _point_motion(model: Model, points: Points, q: ArrayLike, qd: ArrayLike) -> 
 
 def point_position(model: Model, points: Points, q: ArrayLike) -> Array:
     """Return world positions (k, 3) [m]."""
-    return _point_motion(model, points, q, np.zeros(model.nv))[0]
+    return point_motion(model, points, q, np.zeros(model.nv))[0]
 
 
 def point_velocity(model: Model, points: Points, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return world velocities (k, 3) [m/s]."""
-    return _point_motion(model, points, q, qd)[1]
+    return point_motion(model, points, q, qd)[1]
 
 
 def point_bias(model: Model, points: Points, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return Jdot qd (k, 3), the world acceleration of each point at qdd = 0 [m/s^2]."""
-    return _point_motion(model, points, q, qd)[2]
+    return point_motion(model, points, q, qd)[2]
 
 
 def point_jacobian(model: Model, points: Points, q: ArrayLike) -> Array:

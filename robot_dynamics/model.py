@@ -6,15 +6,17 @@ is the frame of its first link. Joints stand in the order of the URDF tree walk 
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .checks import checked, shaped
 from .description import Array, Inertial, Joint, Link, Robot, Rotor, Shape
 from .errors import ModelError, UnknownNameError
-from .kernels import limbs, rows
+from .kernels import limbs, rows, scalar
 from .kernels.bodies import center_of_mass
 from .kernels.dense import pivots
 from .kernels.tree import composites, forward_dynamics, mass_matrix
@@ -22,6 +24,7 @@ from .kernels.tree import composites, forward_dynamics, mass_matrix
 IntArray = NDArray[np.int64]
 
 GRAVITY = (0.0, 0.0, -9.81)
+ONE_DOF = ("revolute", "continuous", "prismatic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +57,14 @@ class Limbs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """A robot. Build it with `load_urdf`; every array is read-only."""
+    """A robot. Build it with `load_urdf`; every array is read-only.
 
-    name: str
-    nb: int
-    nq: int
-    nv: int
-    parent: IntArray
-    """(nb,) parent body; -1 for the world."""
-    joint_names: tuple[str, ...]
-    """Moving joints in the order of q, without the floating base and without mimic joints."""
-    body_names: tuple[str, ...]
-    link_names: tuple[str, ...]
-    mass: float
+    The figures from `gravity` to `armature` can be replaced, `dataclasses.replace(model, gravity=(0, 0, -1.62))`, and
+    `limbs=None` chooses the driver for any tree. All other fields follow from the description: `replace` refuses them,
+    and `with_links` makes the same robot with other inertias.
+    """
+
+    tree: "Tree" = field(repr=False)
     gravity: Array
     """(3,) world axes [m/s^2]."""
     effort_limit: Array
@@ -80,31 +78,59 @@ class Model:
     friction: Array
     """(joints,) viscous [N m s/rad or N s/m] and Coulomb [N m or N]; those of mimic joints are projected."""
     armature: Array
-    """(joints,) reflected rotor inertia [kg m^2 or kg]."""
-    report: Report
-    floating_base: bool
-    q_index: IntArray
-    v_index: IntArray
-    """(joints,) first index of each joint in q and in qd."""
-    joint_kinds: tuple[str, ...]
-    has_mimic: bool
-    link_bodies: IntArray
-    """(links,) body of each link, in the order of `link_names`."""
-    link_R: Array
-    link_p: Array
-    """(links, 3, 3), (links, 3) pose of each link in its body's frame."""
-    shapes: tuple[tuple[Shape, ...], ...]
-    """Collision shapes per link, in link frames."""
-    robot: Robot
-    options: Mapping[str, Any] = field(repr=False)
-    """What `build_model` made it with from `robot`: its keyword arguments."""
-    topology: IntArray = field(repr=False)
-    parameters: Array = field(repr=False)
-    """Packed rows, see `kernels.rows`."""
-    row_body: IntArray = field(repr=False)
-    """(nb,) kernel row of each body."""
+    """(joints,) reflected rotor inertia [kg m^2 or kg]; what mimic joints carry themselves comes on top."""
     limbs: Limbs | None = field(repr=False)
     """Set for robots that are a base and equal limbs; all others go to the driver for any tree."""
+    name: str = field(init=False)
+    nb: int = field(init=False)
+    nq: int = field(init=False)
+    nv: int = field(init=False)
+    parent: IntArray = field(init=False)
+    """(nb,) parent body; -1 for the world."""
+    joint_names: tuple[str, ...] = field(init=False)
+    """Moving joints in the order of q, without the floating base and without mimic joints."""
+    body_names: tuple[str, ...] = field(init=False)
+    link_names: tuple[str, ...] = field(init=False)
+    mass: float = field(init=False)
+    report: Report = field(init=False)
+    floating_base: bool = field(init=False)
+    q_index: IntArray = field(init=False)
+    v_index: IntArray = field(init=False)
+    """(joints,) first index of each joint in q and in qd."""
+    joint_kinds: tuple[str, ...] = field(init=False)
+    has_mimic: bool = field(init=False)
+    link_bodies: IntArray = field(init=False)
+    """(links,) body of each link, in the order of `link_names`."""
+    link_R: Array = field(init=False)
+    link_p: Array = field(init=False)
+    """(links, 3, 3), (links, 3) pose of each link in its body's frame."""
+    shapes: tuple[tuple[Shape, ...], ...] = field(init=False)
+    """Collision shapes per link, in link frames."""
+    robot: Robot = field(init=False)
+    topology: IntArray = field(init=False, repr=False)
+    parameters: Array = field(init=False, repr=False)
+    """Packed rows, see `kernels.rows`."""
+    row_body: IntArray = field(init=False, repr=False)
+    """(nb,) kernel row of each body."""
+
+    def __post_init__(self) -> None:
+        """Derive every other field from the tree and the figures.
+
+        Raises
+        ------
+        ModelError
+            A figure that no robot has, or limbs of another robot.
+        """
+        values = _figures(self)
+        packed = self.tree.packed.with_figures(values["gravity"], values["armature"])
+        values |= {"limbs": None if self.limbs is None else _same_limbs(self.limbs, _limbs(self.tree, packed))}
+        for name, value in (values | _derived(self.tree, packed)).items():
+            object.__setattr__(self, name, value)
+
+    def with_links(self, links: Sequence[Link]) -> "Model":
+        """Build the same robot, all its figures kept, with other inertias or shapes of its links."""
+        tree = Tree(replace(self.robot, links=tuple(links)), self.tree.options)
+        return replace(self, tree=tree, limbs=None if self.limbs is None else _limbs(tree, tree.packed))
 
     @property
     def lanes(self) -> tuple[tuple[tuple[int, ...], ...], Array]:
@@ -156,13 +182,8 @@ AXIS_Z = np.array([0.0, 0.0, 1.0])
 
 
 def turn_to(axis: Array) -> Array:
-    """Smallest rotation (3, 3) that carries z to the unit vector `axis` (the half turn about x for -z)."""
-    x, y, z = axis
-    if z < -1.0 + 1e-12:
-        return np.diag([1.0, -1.0, -1.0])
-    K = np.array([[0.0, 0.0, x], [0.0, 0.0, y], [-x, -y, 0.0]])
-    R: Array = np.eye(3) + K + K @ K / (1.0 + z)
-    return R
+    """Smallest rotation (3, 3) that carries z to the unit vector `axis` (`kernels.scalar.turn_to`)."""
+    return np.reshape(scalar.turn_to(tuple(axis.tolist())), (3, 3))
 
 
 class _Walk:
@@ -219,7 +240,7 @@ def _elementary(joint: Joint) -> list[tuple[int, Array, bool]]:
         ]
     kinds = {"revolute": rows.REVOLUTE, "continuous": rows.REVOLUTE, "prismatic": rows.PRISMATIC}
     kinds |= {"floating": rows.FREE, "fixed": rows.FIXED}
-    axis = joint.axis if joint.kind in ("revolute", "continuous", "prismatic") else AXIS_Z
+    axis = joint.axis if joint.kind in ONE_DOF else AXIS_Z
     return [(kinds[joint.kind], axis, False)]
 
 
@@ -268,6 +289,7 @@ class _Packed:
         self.topology = np.zeros((count, 6), np.int64)
         self.parameters = np.zeros((count, rows.PARAMETERS))
         self.index: dict[str, tuple[int, int]] = {}
+        self.rows: dict[str, int] = {}
         self.nq = self.nv = 0
         self.row_body: list[int] = []
         for i, body in enumerate(bodies):
@@ -296,13 +318,18 @@ class _Packed:
         if body.joint is None or body.joint.mimic is None:
             if body.joint is not None and body.kind != rows.FIXED:
                 self.index.setdefault(body.joint.name, (self.nq, self.nv))
+                self.rows[body.joint.name] = i
             self.nq += {rows.FREE: 7, rows.FIXED: 0}.get(body.kind, 1)
             self.nv += {rows.FREE: 6, rows.FIXED: 0}.get(body.kind, 1)
 
-    def freeze(self) -> None:
-        """Make the rows read-only: they are the model's now."""
-        self.topology.setflags(write=False)
-        self.parameters.setflags(write=False)
+    def with_figures(self, gravity: Array, armature: Array) -> "_Packed":
+        """These rows, read-only, with gravity (3,) and the armature of each independent joint."""
+        other = copy(self)
+        parameters = self.parameters.copy()
+        parameters[0, rows.GRAVITY : rows.GRAVITY + 3] = gravity
+        parameters[list(self.rows.values()), rows.ARMATURE] = armature
+        other.topology, other.parameters = _frozen(self.topology, np.int64), _frozen(parameters)
+        return other
 
     def _follow(self, i: int, joint: Joint, joints: Mapping[str, Joint]) -> None:
         name, ratio, offset = mimic_law(joint, joints)
@@ -331,7 +358,7 @@ def _add_rotors(walk: _Walk, rotors: Mapping[str, Rotor], joints: Mapping[str, J
 
 
 def _one_dof(name: str, joints: Mapping[str, Joint], what: str) -> Joint:
-    moving = [n for n, j in joints.items() if j.kind in ("revolute", "continuous", "prismatic")]
+    moving = [n for n, j in joints.items() if j.kind in ONE_DOF]
     if name not in moving:
         raise UnknownNameError(f"one-dof joint for {what}", name, moving)
     return joints[name]
@@ -354,6 +381,30 @@ def _armatures(
     return values
 
 
+class Tree:
+    """A description, walked: kernel rows without the figures of a `Model`, and where every link is."""
+
+    def __init__(self, robot: Robot, options: Mapping[str, Any]):
+        """Walk `robot`; `options` are those of `build_model` that say what moves and what hangs on it."""
+        self.robot, self.options = robot, options
+        rotors, root = options["rotors"], _find_root(robot, options["root"])
+        walk = _Walk(robot, root, options["floating_base"], options["keep_links"])
+        self.joints = {b.joint.name: b.joint for b in walk.bodies if b.joint is not None}
+        momentum = _add_rotors(walk, rotors, self.joints)
+        self.armatures = _armatures(options["armature"], rotors, self.joints)
+        self.bodies, self.placed = walk.bodies, walk.placed
+        self.packed = _Packed(walk.bodies, {joint.name: joint for joint in robot.joints})
+        parameters = self.packed.parameters
+        for i, body in enumerate(walk.bodies):
+            if body.joint is None or body.carrier or body.joint.kind not in ONE_DOF:
+                continue
+            parameters[i, rows.ARMATURE] = self.armatures.get(body.joint.name, 0.0)
+            if body.joint.name in momentum:
+                R_parent = walk.placed[body.joint.parent][1]
+                C_parent = parameters[body.parent, rows.TURN : rows.TURN + 9].reshape(3, 3)
+                parameters[i, rows.ROTOR : rows.ROTOR + 3] = C_parent.T @ R_parent @ momentum[body.joint.name]
+
+
 def build_model(
     robot: Robot,
     *,
@@ -362,13 +413,15 @@ def build_model(
     root: str | None = None,
     armature: Mapping[str, float] | None = None,
     rotors: Mapping[str, Rotor] | None = None,
+    gravity: ArrayLike = GRAVITY,
 ) -> Model:
     """Turn a checked description into a Model; arguments as in `load_urdf`.
 
     Raises
     ------
-    ModelError, UnknownNameError
-        A rotor or armature for a joint that is not there or has no single axis, an unknown root or kept link.
+    ModelError, UnknownNameError, ShapeError
+        A rotor or armature for a joint that is not there or has no single axis, an unknown root or kept link; gravity
+        that is not three finite numbers.
     """
     options: dict[str, Any] = {
         "floating_base": floating_base,
@@ -377,79 +430,95 @@ def build_model(
         "armature": dict(armature or {}),
         "rotors": dict(rotors or {}),
     }
-    walk = _Walk(robot, _find_root(robot, root), floating_base, options["keep_links"])
-    joints = {b.joint.name: b.joint for b in walk.bodies if b.joint is not None}
-    momentum = _add_rotors(walk, rotors or {}, joints)
-    armatures = _armatures(armature or {}, rotors or {}, joints)
-    packed = _Packed(walk.bodies, {joint.name: joint for joint in robot.joints})
-    packed.parameters[0, rows.GRAVITY : rows.GRAVITY + 3] = GRAVITY
-    for i, body in enumerate(walk.bodies):
-        if body.joint is None or body.carrier or body.joint.kind in ("fixed", "floating", "planar"):
-            continue
-        packed.parameters[i, rows.ARMATURE] = armatures.get(body.joint.name, 0.0)
-        if body.joint.name in momentum:
-            R_parent = walk.placed[body.joint.parent][1]
-            C_parent = packed.parameters[body.parent, rows.TURN : rows.TURN + 9].reshape(3, 3)
-            packed.parameters[i, rows.ROTOR : rows.ROTOR + 3] = C_parent.T @ R_parent @ momentum[body.joint.name]
-    packed.freeze()
-    return _assemble(robot, walk, packed, joints, armatures, options)
-
-
-def _assemble(
-    robot: Robot,
-    walk: _Walk,
-    packed: _Packed,
-    joints: Mapping[str, Joint],
-    armatures: Mapping[str, float],
-    options: Mapping[str, Any],
-) -> Model:
-    names = tuple(packed.index)
-    own = [joints[name] for name in names]
-    damping, friction, mimic = _losses(names, joints)
-    body_of_row = {row: body for body, row in enumerate(packed.row_body)}
-    bodies = [walk.bodies[row] for row in packed.row_body]
-    links = [link for link in robot.links if link.name in walk.placed]
-    placed = [walk.placed[link.name] for link in links]
-    moving, report = _report(robot, walk, packed, links, mimic)
+    tree = Tree(robot, options)
+    own = [tree.joints[name] for name in tree.packed.index]
+    damping, friction, _ = _losses(tuple(tree.packed.index), tree.joints)
     return Model(
-        name=robot.name,
-        nb=len(bodies),
-        nq=packed.nq,
-        nv=packed.nv,
-        parent=_frozen([body_of_row[_carrying(walk.bodies, b)] if b.parent >= 0 else -1 for b in bodies], np.int64),
-        joint_names=names,
-        body_names=tuple(body.name for body in bodies),
-        link_names=tuple(link.name for link in links),
-        mass=moving,
-        gravity=_frozen(GRAVITY),
+        tree,
+        gravity=checked("gravity", gravity, (3,)),
         effort_limit=_frozen([joint.effort for joint in own]),
         velocity_limit=_frozen([joint.velocity for joint in own]),
         lower=_frozen([joint.lower for joint in own]),
         upper=_frozen([joint.upper for joint in own]),
         damping=_frozen(damping),
         friction=_frozen(friction),
-        armature=_frozen([armatures.get(name, 0.0) for name in names]),
-        report=report,
-        floating_base=options["floating_base"],
-        q_index=_frozen([packed.index[name][0] for name in names], np.int64),
-        v_index=_frozen([packed.index[name][1] for name in names], np.int64),
-        joint_kinds=tuple(joint.kind for joint in own),
-        has_mimic=bool(mimic),
-        link_bodies=_frozen([body_of_row[row] for row, _, _ in placed], np.int64),
-        link_R=_frozen([R for _, R, _ in placed]),
-        link_p=_frozen([p for _, _, p in placed]),
-        shapes=tuple(link.shapes for link in links),
-        robot=robot,
-        options=options,
-        topology=packed.topology,
-        parameters=packed.parameters,
-        row_body=_frozen(packed.row_body, np.int64),
-        limbs=_limbs(packed, options["floating_base"]),
+        armature=_frozen([tree.armatures.get(name, 0.0) for name in tree.packed.index]),
+        limbs=_limbs(tree, tree.packed),
     )
 
 
-def _limbs(packed: _Packed, floating_base: bool) -> Limbs | None:
-    shape = limbs.shape(packed.topology, packed.parameters, floating_base)
+def _figures(model: Model) -> dict[str, Any]:
+    """Read-only copies of the figures of `model`, checked."""
+    kinds = [model.tree.joints[name].kind for name in model.tree.packed.index]
+    values = {"gravity": _frozen(checked("gravity", model.gravity, (3,)))}
+    for name in ("effort_limit", "velocity_limit", "lower", "upper"):
+        values[name] = _frozen(shaped(name, getattr(model, name), (len(kinds),)))
+        if np.isnan(values[name]).any():
+            raise ModelError(f"{name} must not be NaN")
+    for name in ("damping", "friction", "armature"):
+        values[name] = _frozen(checked(name, getattr(model, name), (len(kinds),)))
+    for name in ("effort_limit", "velocity_limit", "damping", "friction", "armature"):
+        if (values[name] < 0.0).any():
+            raise ModelError(f"{name} must be 0 or more, got {values[name].min():g}")
+    if (values["lower"] > values["upper"]).any():
+        raise ModelError("lower must not be above upper")
+    if any(x and kind not in ONE_DOF for x, kind in zip(values["armature"].tolist(), kinds, strict=True)):
+        raise ModelError("planar and floating joints have no armature")
+    return values
+
+
+def _same_limbs(given: Limbs, own: Limbs | None) -> Limbs:
+    """The robot's own limbs, with its figures; raises ModelError if `given` are of another form."""
+    if own is None or (given.count, given.levels) != (own.count, own.levels):
+        raise ModelError("limbs must be None or those of this robot, got those of another")
+    return own
+
+
+def _derived(tree: Tree, packed: "_Packed") -> dict[str, Any]:
+    """Fields of a Model that follow from its tree and its rows."""
+    names = tuple(packed.index)
+    body_of_row = {row: body for body, row in enumerate(packed.row_body)}
+    bodies = [tree.bodies[row] for row in packed.row_body]
+    links = [link for link in tree.robot.links if link.name in tree.placed]
+    placed = [tree.placed[link.name] for link in links]
+    _, _, mimic = _losses(names, tree.joints)
+    mass, com = _mass_and_com(tree.bodies[0], packed)
+    return {
+        "name": tree.robot.name,
+        "nb": len(bodies),
+        "nq": packed.nq,
+        "nv": packed.nv,
+        "parent": _frozen([body_of_row[_carrying(tree.bodies, b)] if b.parent >= 0 else -1 for b in bodies], np.int64),
+        "joint_names": names,
+        "body_names": tuple(body.name for body in bodies),
+        "link_names": tuple(link.name for link in links),
+        "mass": mass,
+        "report": Report(
+            mass=mass + tree.bodies[0].mass,
+            com=com,
+            nonphysical=tuple(sentence for link in links if (sentence := nonphysical_inertia(link))),
+            singular=_singular_joints(packed, [b.joint.name if b.joint is not None else b.name for b in tree.bodies]),
+            mimic=mimic,
+            dropped=dict(tree.robot.dropped),
+        ),
+        "floating_base": tree.options["floating_base"],
+        "q_index": _frozen([packed.index[name][0] for name in names], np.int64),
+        "v_index": _frozen([packed.index[name][1] for name in names], np.int64),
+        "joint_kinds": tuple(tree.joints[name].kind for name in names),
+        "has_mimic": bool(mimic),
+        "link_bodies": _frozen([body_of_row[row] for row, _, _ in placed], np.int64),
+        "link_R": _frozen([R for _, R, _ in placed]),
+        "link_p": _frozen([p for _, _, p in placed]),
+        "shapes": tuple(link.shapes for link in links),
+        "robot": tree.robot,
+        "topology": packed.topology,
+        "parameters": packed.parameters,
+        "row_body": _frozen(packed.row_body, np.int64),
+    }
+
+
+def _limbs(tree: Tree, packed: _Packed) -> Limbs | None:
+    shape = limbs.shape(packed.topology, packed.parameters, tree.options["floating_base"])
     if shape is None:
         return None
     count, depth = shape
@@ -458,10 +527,12 @@ def _limbs(packed: _Packed, floating_base: bool) -> Limbs | None:
 
 def _revived(*values: Any) -> Model:
     """Model of these fields; copied arrays have lost that they are read-only, and kernels would be compiled anew."""
-    for value in values:
+    model = object.__new__(Model)
+    for member, value in zip(fields(Model), values, strict=True):
         if isinstance(value, np.ndarray):
             value.setflags(write=False)
-    return Model(*values)
+        object.__setattr__(model, member.name, value)
+    return model
 
 
 def _frozen(values: ArrayLike, kind: type = np.float64) -> NDArray:
@@ -497,21 +568,6 @@ def _neutral(packed: _Packed) -> Array:
     free = packed.topology[:, rows.KIND] == rows.FREE
     q[packed.topology[free, rows.IQ] + 6] = 1.0
     return q
-
-
-def _report(
-    robot: Robot, walk: _Walk, packed: _Packed, links: Iterable[Link], mimic: dict[str, str]
-) -> tuple[float, Report]:
-    """Mass of the moving bodies, and what the loader noticed."""
-    moving, com = _mass_and_com(walk.bodies[0], packed)
-    return moving, Report(
-        mass=moving + walk.bodies[0].mass,
-        com=com,
-        nonphysical=tuple(sentence for link in links if (sentence := nonphysical_inertia(link))),
-        singular=_singular_joints(packed, [b.joint.name if b.joint is not None else b.name for b in walk.bodies]),
-        mimic=mimic,
-        dropped=dict(robot.dropped),
-    )
 
 
 def _mass_and_com(world: _Body, packed: _Packed) -> tuple[float, Array]:

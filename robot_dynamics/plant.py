@@ -22,9 +22,8 @@ from .kernels import rows, sensors, step
 from .kernels.jit import bound
 from .kernels.lanes import aligned
 from .kinematics import Points, neutral, point_rows
-from .model import Model
+from .model import ONE_DOF, Model
 
-ONE_DOF = ("revolute", "continuous", "prismatic")
 WORST_QUATERNION = 1e-3
 """Largest error of the norm of a quaternion that `reset` takes and normalises."""
 BUNCH = 4

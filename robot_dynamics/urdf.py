@@ -14,11 +14,12 @@ from xml.etree.ElementTree import Element, TreeBuilder, tostring
 from xml.parsers import expat
 
 import numpy as np
+from numpy.typing import ArrayLike
 from urdf_parser_py.urdf import URDF
 
 from .description import Array, Inertial, Joint, Link, Mimic, Robot, Rotor, Shape
 from .errors import ModelError, UnknownNameError
-from .model import Model, build_model
+from .model import GRAVITY, Model, build_model
 from .spatial import rotation_from_quaternion, rotation_from_rpy, rpy_from_rotation
 
 _MOST_BYTES = 64 << 20
@@ -65,6 +66,7 @@ _LENGTHS = {"xyz": 3, "rpy": 3, "quat_xyzw": 4, "size": 3, "scale": 3}
 _NOT_NEGATIVE = ("value", "size", "radius", "length", "damping", "friction")
 
 _ONE_COORDINATE = ("revolute", "continuous", "prismatic")
+_WITHOUT_AXIS = ("floating", "fixed")
 _JOINT_KINDS = (*_ONE_COORDINATE, "planar", "floating", "fixed")
 
 
@@ -76,6 +78,7 @@ def load_urdf(
     root: str | None = None,
     armature: Mapping[str, float] | None = None,
     rotors: Mapping[str, Rotor] | None = None,
+    gravity: ArrayLike = GRAVITY,
 ) -> Model:
     """Model of the robot in a URDF: `read_urdf`, then `build_model`.
 
@@ -93,6 +96,8 @@ def load_urdf(
         Joint name -> reflected rotor inertia [kg m^2 or kg], added once in H, ABA and RNEA alike.
     rotors
         Joint name -> geared rotor with its coupling terms (see `Rotor`); not together with an armature of that joint.
+    gravity
+        (3,) free fall in world axes [m/s^2].
 
     Raises
     ------
@@ -100,6 +105,8 @@ def load_urdf(
         The URDF cannot be read, or a figure is impossible; the sentence names the link or joint and the reason.
     UnknownNameError
         A link or joint that the robot does not have.
+    ShapeError
+        Gravity that is not three finite numbers.
     """
     return build_model(
         read_urdf(source),
@@ -108,6 +115,7 @@ def load_urdf(
         root=root,
         armature=armature,
         rotors=rotors,
+        gravity=gravity,
     )
 
 
@@ -213,7 +221,7 @@ class _Cleaner:
             self.builder.end(self.open.pop())
 
     def _drop(self, tag: str) -> None:
-        if tag.startswith("xacro:"):
+        if tag.startswith("xacro:") and not self.skipped:
             raise ModelError(f"the URDF holds {_quoted(tag)}: it is a xacro file, run xacro on it first")
         if not self.skipped and tag not in _ONLY_SEEN:
             self._count()
@@ -229,6 +237,10 @@ class _Cleaner:
 def _check_document(document: Element) -> None:
     """Raise on what is missing, doubled or not a number, naming the link or joint."""
     _check_element("the robot", document)
+    for joint in document.iterfind("joint"):
+        for axis in joint.findall("axis"):
+            if "xyz" not in axis.attrib and joint.get("type") in _WITHOUT_AXIS:
+                joint.remove(axis)
     for tag in ("link", "joint"):
         seen: set[str] = set()
         for number, part in enumerate(document.iterfind(tag), 1):
@@ -371,7 +383,7 @@ def _joint(joint: Any) -> Joint:
 
 def _axis(joint: Any) -> Array:
     """Unit axis; x where the URDF gives none, or where the joint has none."""
-    if joint.axis is None or joint.type in ("floating", "fixed"):
+    if joint.axis is None or joint.type in _WITHOUT_AXIS:
         return np.array([1.0, 0.0, 0.0])
     length = np.linalg.norm(joint.axis)
     if length < 1e-9:

@@ -108,6 +108,8 @@ def _points_and_efforts(model: rd.Model) -> Iterator[str]:
     """Call kinematics and what works with it."""
     q, zero, feet = rd.neutral(model), np.zeros(model.nv), rd.contact_points(model)
     yield "kinematics"
+    rd.integrate(model, q, zero, 0.0)
+    rd.difference(model, q, q)
     rd.body_pose(model, q)
     rd.point_position(model, feet, q)
     rd.point_velocity(model, feet, q, zero)
@@ -134,8 +136,6 @@ def _library(model: rd.Model, kind: str) -> Iterator[str]:
     yield "motion in the world"
     rd.inverse_dynamics_world(model, q, zero, zero)
     rd.point_bias(model, feet, q, zero)
-    rd.integrate(model, q, zero, 0.0)
-    rd.difference(model, q, q)
 
 
 def mini_cheetah(kind: str) -> rd.Model:

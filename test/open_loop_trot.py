@@ -50,9 +50,9 @@ def targets(t, duty):
     return q.reshape(-1, 12), qd.reshape(-1, 12), ~swing
 
 
-def run(params, armature, duration=5.0, trot=True):
-    """Plant and log of a run; figures from 1 s on."""
-    robot = model(armature)
+def walker(params, armature, duration=5.0, trot=True, robot=None):
+    """Plant at the start of a run, and what commands it before each of its steps; `robot` in place of `model`."""
+    robot = robot or model(armature)
     points = feet(robot)
     plant = Plant(robot, params, points)
     duty, kd = (0.5, 2.0) if armature else (0.6, 0.6)
@@ -67,4 +67,10 @@ def run(params, armature, duration=5.0, trot=True):
         effort = -J[stance[k], 2, 6:].sum(axis=0) * robot.mass * 9.81 / stance[k].sum()
         plant.track(wanted[k], rate[k], 100.0, kd, effort)
 
+    return plant, act, steps
+
+
+def run(params, armature, duration=5.0, trot=True):
+    """Plant and log of a run; figures from 1 s on."""
+    plant, act, steps = walker(params, armature, duration, trot)
     return plant, record(plant, act, steps, 1.0)

@@ -92,6 +92,36 @@ def test_robot(path, floating):
         check_state(judge, model, rng)
 
 
+LINK = (
+    '<link name="{}"><inertial><origin xyz="0.1 -0.2 0.05"/><mass value="1.5"/>'
+    '<inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0.001" ixz="-0.002" iyz="0.003"/></inertial></link>'
+)
+JOINT = (
+    '<joint name="j{0}" type="{1}"><parent link="l{0}"/><child link="l{2}"/><axis xyz="{3!r} {4!r} {5!r}"/>'
+    '<origin xyz="0.1 0.2 0.3" rpy="0.3 -0.4 0.5"/><limit lower="-3" upper="3" effort="1" velocity="1"/></joint>'
+)
+
+
+@pytest.mark.parametrize("up", [1.0, -1.0])
+def test_axes_near_z(tmp_path, up):
+    """Axes that miss z and -z by 1e-1 to 1e-16: H and ABA of a chain of three such joints to 1e-11."""
+    rng = np.random.default_rng(4)
+    for exponent in range(1, 17):
+        x, y = (rng.standard_normal(2) * 10.0**-exponent).tolist()
+        kinds = enumerate(("revolute", "prismatic", "revolute"))
+        parts = [LINK.format(f"l{i}") for i in range(4)] + [JOINT.format(i, k, i + 1, x, y, up) for i, k in kinds]
+        path = tmp_path / f"{exponent}.urdf"
+        path.write_text(f"<robot name='near'>{''.join(parts)}</robot>")
+        model = rd.load_urdf(path, floating_base=True)
+        judge = Judge(str(path), model)
+        q, (qd, tau) = rd.random_configuration(model, rng), rng.standard_normal((2, model.nv))
+        H = judge.back(full(pin.crba(judge.pin, judge.data, judge.q(q))))
+        qdd = judge.back(pin.aba(judge.pin, judge.data, judge.q(q), judge.v(qd), judge.v(tau)))
+        np.testing.assert_allclose(rd.mass_matrix(model, q), H, rtol=0, atol=1e-11)
+        ours = rd.forward_dynamics(model, q, qd, tau)
+        np.testing.assert_allclose(ours, qdd, rtol=0, atol=1e-11 * max(1.0, np.abs(qdd).max()))
+
+
 def test_only_two_files_are_refused():
     """ur3.urdf is empty; alex_psyonic_hands.urdf mimics a joint that does not exist."""
     refused = []

@@ -12,7 +12,7 @@ from robot_files import FILES
 
 import robot_dynamics as rd
 from robot_dynamics.cli import main
-from robot_dynamics.cli.identify import find, page, suggestions
+from robot_dynamics.cli.identify import Findings, find, page, show, suggestions
 from robot_dynamics.description import Inertial, Joint, Link, Mimic, Robot
 from robot_dynamics.errors import ModelError, ParameterError, UnknownNameError
 from robot_dynamics.identify import SMOOTH, correlation, fit_losses, predicted_effort, rms, standard_errors
@@ -296,6 +296,19 @@ def write_bag(folder: Path, plugin: str, topics: dict[str, Motion]) -> Path:
     return folder
 
 
+def write_strings(folder: Path) -> Path:
+    """A bag of another type."""
+    from rosbags import rosbag2
+    from rosbags.typesys import Stores, get_typestore
+
+    store = get_typestore(Stores.ROS2_KILTED)
+    message = store.types["std_msgs/msg/String"]("hello")
+    with rosbag2.Writer(folder, version=9) as writer:
+        connection = writer.add_connection("/chatter", message.__msgtype__, typestore=store)
+        writer.write(connection, 1, store.serialize_cdr(message, message.__msgtype__))
+    return folder
+
+
 @pytest.mark.parametrize("plugin", ["SQLITE3", "MCAP"])
 def test_bags_give_what_was_recorded(tmp_path, plugin):
     moved = excited(arm(0), 0, 120)
@@ -315,8 +328,10 @@ def test_bags_with_several_topics_or_none(tmp_path):
     with pytest.raises(LogError, match="choose with --topic"):
         read_log(bag, "/middle")
     np.testing.assert_array_equal(read_log(bag, "/right").position, second.q)
-    with pytest.raises(LogError, match=r"0 topics of type .* \(none\)"):
+    with pytest.raises(LogError, match=r"has no topic of type sensor_msgs/msg/JointState; it holds no topic at all"):
         read_log(write_bag(tmp_path / "none", "MCAP", {}))
+    with pytest.raises(LogError, match=r"no topic of type sensor_msgs/msg/JointState; it holds /chatter \(std_msgs"):
+        read_log(write_strings(tmp_path / "talk"))
     mute = replace(first, effort=np.zeros((60, 0)))
     with pytest.raises(LogError, match=r"no message in .* holds position and effort"):
         read_log(write_bag(tmp_path / "mute", "MCAP", {"/joint_states": mute}))
@@ -355,6 +370,46 @@ def test_suggestions_are_parameters_of_the_nodes(panda_file):
     assert list(armature) == list(findings.moved.joints)
     assert all(isinstance(value, float) for value in armature.values())
     rd.load_urdf(panda_file, armature=armature)
+
+
+def test_suggested_losses_do_not_absorb_wrong_inertias():
+    """A joint alone takes for armature what the URDF lacks of the links behind it; all together they do not."""
+    truth = build_model(arm(0).robot, armature={f"j{i}": 0.05 for i in range(3)})
+    light = [replace(x, inertial=x.inertial and scaled(x.inertial, 0.2)) for x in truth.robot.links]
+    suspect = build_model(replace(truth.robot, links=tuple(light)))
+    moved = excited(truth, 0)
+    losses = fit_losses(moved, moved.effort - predicted_effort(suspect, moved))
+    fit = fit_inertias(suspect, moved)
+    names = {joint: joint for joint in moved.joints}
+    findings = Findings(suspect, names, moved, predicted_effort(suspect, moved), losses, fit, "")
+    assert (losses.value[:, 2] > 5.0 * 0.05).all()
+    np.testing.assert_allclose(fit.losses[1:, 2], 0.05, rtol=1e-3)
+    assert fit.losses[0, 2] < 0.5 * losses.value[0, 2], "of the first joint only the sum with its link shows"
+    assert f"j0: {fit.losses[0, 2]:.5f}" in suggestions(findings)
+    alone = suggestions(replace(findings, inertias=None, refusal="a reason"))
+    assert f"j0: {losses.value[0, 2]:.5f}" in alone
+    assert "of each joint alone" in alone
+
+
+def scaled(part: Inertial, share: float) -> Inertial:
+    return Inertial(share * part.mass, part.com, share * part.inertia)
+
+
+def test_joints_keep_their_whole_names_in_a_pipe(capsys, monkeypatch):
+    pytest.importorskip("rich", reason="needs rich (extra `cli`)")
+    monkeypatch.setenv("COLUMNS", "80")
+    long = "left_front_leg_upper_hip_joint_number_"
+    joints = tuple(replace(joint, name=long + joint.name) for joint in arm(0).robot.joints)
+    model = build_model(replace(arm(0).robot, joints=joints))
+    moved = excited(model, 0)
+    names = {joint: joint for joint in moved.joints}
+    losses = fit_losses(moved, 0.1 * moved.qd)
+    show(Findings(model, names, moved, moved.effort, losses, fit_inertias(model, moved), ""))
+    lines = capsys.readouterr().out.partition("\n\n#")[0].splitlines()
+    assert max(map(len, lines)) <= 80
+    first = "".join(line.split(" ")[0] for line in lines[lines.index("Joint efforts, root mean square") :])
+    for joint in moved.joints:
+        assert first.count(joint) == 3
 
 
 @pytest.mark.slow

@@ -216,6 +216,7 @@ NO_FEET = """<robot name="ball"><link name="ball"><inertial><mass value="1"/>
         ("plant", None, ["-p", "joints:=[FR_abad, elbow]"], ["elbow", "FR_knee"]),
         ("plant", None, ["-p", "timestep:=0.3"], ["timestep", "0.02"]),
         ("plant", None, ["-p", "time_step:=0.001"], ["time_step", "timestep"]),
+        ("monitor", None, ["-p", "gravity:=[0.0, -9.81]"], ["gravity", "(3,)", "(2,)"]),
         ("controller", None, ["-p", "feet:=[nose]"], ["nose", "FR_knee"]),
     ],
 )

@@ -66,7 +66,9 @@ def monitored(us: Peer) -> None:
     assert float(us.status("monitor")["|tau - RNEA(ABA(tau))|"]) < 1e-9
     us.until(lambda: "command age p99 [s]" in us.status("monitor"), "the age of commands")
     assert float(us.status("monitor")["command age p99 [s]"]) < 0.1
-    assert "energy balance error [J]" in us.status("monitor")
+    assert abs(float(us.status("monitor")["energy balance error, last 10 s [J]"])) < 0.5
+    assert float(us.status("monitor")["momentum error, last 10 s [N s]"]) < 0.1
+    assert not [key for key in us.status("monitor") if key.startswith("suggested")]
     margins = [float(value) for key, value in us.status("monitor").items() if key.startswith("delay margin of")]
     assert 0.0 < margins[0] < 0.1
     assert float(us.status("monitor")["mass [kg]"]) == pytest.approx(8.252, rel=1e-3)

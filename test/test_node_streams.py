@@ -6,10 +6,11 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from nav_msgs.msg import Odometry
-from ros_nodes import Process, Sensors, peer, running
+from ros_nodes import URDF, Process, Sensors, peer, running
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 
+from robot_dynamics import gravity_forces, load_urdf, neutral
 from robot_dynamics.ros import convert
 
 pytestmark = pytest.mark.ros
@@ -61,6 +62,34 @@ def test_a_killed_feedforward_leaves_the_robot_to_its_controller_and_can_be_star
         assert min(m.pose.pose.position.z for m in odom[-500:]) > 0.2
         assert all(np.isfinite([*m.position, *m.velocity, *m.effort]).all() for m in states)
         assert [node.end() for node in (controller, plant)] == [(0, [])] * 2
+
+
+def test_every_node_has_the_gravity_of_its_parameter():
+    """On the moon the feet carry its weight, the IMU reads its pull, and efforts and residual are its own."""
+    moon = ("-p", "gravity:=[0.0, 0.0, -1.62]")
+    plant = Process("plant", *moon, "-p", "update_rate:=200.0", "-p", "timestep:=0.0025")
+    carrier = Process("feedforward", *moon, *SIMULATED, "-p", "mode:=gravity", "-p", "state_timeout:=1.0")
+    watch = Process("monitor", *moon, *SIMULATED)
+    with running(plant, carrier, watch), peer() as us:
+        us.listen(Odometry, "odom")
+        us.listen(Imu, "imu/data")
+        us.listen(MultiDOFJointState, "contacts")
+        states = us.listen(JointState, "joint_states")
+        carried, unexplained = "feedforward/torque/gravity", "monitor/residual"
+        us.listen(JointState, carried)
+        us.listen(JointState, unexplained)
+        us.until(lambda: max(abs(m.twist.twist.linear.z) for m in us.new("odom", 100)) < 1e-3, "rest")
+        model = load_urdf(URDF, floating_base=True, gravity=(0.0, 0.0, -1.62))
+        force = np.mean([[w.force.z for w in m.wrench] for m in us.new("contacts", 100)], axis=0).sum()
+        assert force == pytest.approx(1.62 * model.mass, rel=0.02)
+        pull = np.mean([m.linear_acceleration.z for m in us.new("imu/data", 100)])
+        assert pull == pytest.approx(1.62, abs=0.02)
+        q = neutral(model)
+        turn, q[7:] = us.new("odom")[-1].pose.pose.orientation, states[-1].position
+        q[3:7] = turn.x, turn.y, turn.z, turn.w
+        np.testing.assert_allclose(us.new(carried)[-1].effort, gravity_forces(model, q)[6:], atol=5e-3)
+        assert np.abs(np.mean([m.effort for m in us.new(unexplained, 50)], axis=0)).max() < 0.05
+        assert [node.end() for node in (watch, carrier, plant)] == [(0, [])] * 3
 
 
 def test_a_second_clock_is_named_until_it_goes_and_robots_in_namespaces_are_told_apart():

@@ -8,7 +8,6 @@ import pytest
 
 import robot_dynamics as rd
 from robot_dynamics.errors import DivergedError, ParameterError, ShapeError
-from robot_dynamics.kernels import rows
 from robot_dynamics.kernels.lanes import LANES, aligned
 from robot_dynamics.plant import Plant
 from robot_dynamics.tile import Tile
@@ -114,15 +113,20 @@ SIMILAR = {
 }
 
 
+def scaled(link, share):
+    """The link with its mass and inertia times `share`."""
+    own = link.inertial
+    return replace(link, inertial=own and replace(own, mass=share * own.mass, inertia=share * own.inertia))
+
+
 def similar(model, params, count=11):
     """Plants of one form that differ in payload, friction, state and a push."""
     rng = np.random.default_rng(5)
     for i in range(count):
         law = replace(params.contact, friction=rng.uniform(0.2, 1.0))
         link = model.link_names[-1]
-        parameters = model.parameters.copy()
-        parameters[:, rows.MASS : rows.RATIO] *= rng.uniform(0.9, 1.1)
-        heavier = replace(model, parameters=parameters)
+        share = rng.uniform(0.9, 1.1)
+        heavier = model.with_links([scaled(link, share) for link in model.robot.links])
         plant = Plant(heavier, replace(params, contact=law))
         q = rd.integrate(model, rd.neutral(model), 0.2 * rng.standard_normal(model.nv), 1.0)
         if model.floating_base:

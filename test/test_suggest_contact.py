@@ -12,6 +12,7 @@ from robot_dynamics.cli.robots import load_robot, standing
 from robot_dynamics.contact.suggest import damping_ratio, rebound, stable_step, suggest
 from robot_dynamics.control.gait import joint_gains
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.rebound import measured_bounce, tuned
 
 URDF = Path(__file__).parents[1] / "urdf" / "mini_cheetah.urdf"
 BODY = (
@@ -109,6 +110,31 @@ def test_the_explicit_scheme_stands_still_below_its_limit_and_shakes_above(bounc
     assert speeds[1] > 1e-5
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("timestep", [5e-4, 1e-3, 2e-3])
+def test_the_plant_rebounds_as_asked_at_the_timestep_it_is_for(stance, timestep):
+    """Also where a blow takes few steps, which lose more than the law does."""
+    found = suggest(*stance, **{**WANTED, "bounce": 0.2, "timestep": timestep})
+    before = measured_bounce(*stance, found, timestep, "implicit")
+    found = tuned(*stance, found, timestep=timestep, scheme="implicit")
+    assert before < 0.18
+    assert measured_bounce(*stance, found, timestep, "implicit") == pytest.approx(0.2, abs=2e-3)
+
+
+@pytest.mark.slow
+def test_in_short_steps_the_plant_rebounds_as_the_law_does(stance):
+    found = suggest(*stance, **WANTED)
+    assert measured_bounce(*stance, found, 1e-5, "implicit") == pytest.approx(0.3, abs=0.02)
+
+
+def test_a_bounce_that_a_blow_of_few_steps_cannot_have_is_refused(stance):
+    found = suggest(*stance, **{**WANTED, "bounce": 0.9})
+    with pytest.raises(
+        ParameterError, match=r"bounce 0\.9 is beyond a timestep of 1 ms: a blow at 1 m/s takes .* steps"
+    ):
+        tuned(*stance, found, timestep=1e-3, scheme="implicit")
+
+
 def test_stable_step_is_below_both_limits_of_a_damper_and_a_spring():
     K, D, z, w = 5e5, 5e3, 2e-3, 13.6
     h = stable_step(K, D, z, w)
@@ -150,6 +176,7 @@ def test_command_prints_what_the_library_says(capsys, stance):
     assert code == 0
     printed = json.loads(out)
     found = suggest(*stance, **{**WANTED, "sag": 1e-3, "bounce": 0.2})
+    found = tuned(*stance, found, timestep=1e-3, scheme="implicit")
     assert printed["stiffness"] == found.stiffness
     assert printed["parameters"]["damping"] == pytest.approx(found.damping, rel=1e-3)
     code, out, _ = command(capsys, "--bounce", "0.2")

@@ -105,6 +105,34 @@ def test_bilinear_field_of_a_plane_is_the_plane(seed):
     np.testing.assert_allclose(frames[top], plane_frames[top], atol=1e-12)
 
 
+TILTS = 10.0 ** -np.arange(1.0, 17.0)
+
+
+@pytest.mark.parametrize("up", [1.0, -1.0])
+def test_frames_of_normals_near_z_are_proper(up):
+    """To rounding, of planes (packed by Python) and of a box seen past its edges (found by the kernel)."""
+    rng = np.random.default_rng(3)
+    across = np.column_stack([rng.standard_normal((16, 2)) * TILTS[:, None], np.full(16, up)])
+    normals = across / np.linalg.norm(across, axis=1)[:, None]
+    of_planes = np.concatenate([ask([Plane(normal=tuple(n))], np.zeros(3))[1] for n in normals])
+    corner = np.sign(across) * 0.5
+    of_box = ask([Box((1.0, 1.0, 1.0))], corner + 0.1 * across)[1]
+    for frames, precision in ((of_planes, 1e-15), (of_box, 1e-15)):
+        np.testing.assert_allclose(np.einsum("kij,kil->kjl", frames, frames), [np.eye(3)] * 16, atol=2 * precision)
+        np.testing.assert_allclose(np.linalg.det(frames), 1.0, atol=2 * precision)
+    np.testing.assert_allclose(of_planes[:, :, 2], normals, atol=1e-15)
+
+
+@pytest.mark.parametrize("tilt", TILTS)
+def test_frames_near_a_ceiling_turn_with_the_normal(tilt):
+    """Once around -z the tangents turn twice, evenly; a frame can jump at -z itself and nowhere else."""
+    around = np.linspace(0.0, 2.0 * np.pi, 361)
+    normals = np.column_stack([tilt * np.cos(around), tilt * np.sin(around), np.full(361, -1.0)])
+    frames = np.concatenate([ask([Plane(normal=tuple(n))], np.zeros(3))[1] for n in normals])
+    apart = np.linalg.norm(np.diff(frames, axis=0), axis=(1, 2))
+    assert apart.max() < 1.01 * np.sqrt(2.0) * 2.0 * np.deg2rad(1.0)
+
+
 def test_level_plane_has_the_world_axes_and_its_height():
     pen, frames, found = ask([Plane(0.3)], [1.0, 2.0, 0.25])
     assert pen[0] == pytest.approx(-0.05)

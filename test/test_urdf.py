@@ -115,6 +115,14 @@ def test_axis_is_made_unit_and_defaults_to_x():
     np.testing.assert_allclose(hinge('<axis xyz="0 -3 4"/>').axis, [0, -0.6, 0.8], atol=1e-16)
     np.testing.assert_array_equal(hinge().axis, [1, 0, 0])
     np.testing.assert_array_equal(hinge('<axis xyz="0 0 0"/>', kind="fixed").axis, [1, 0, 0])
+    np.testing.assert_array_equal(hinge("<axis/>", kind="fixed").axis, [1, 0, 0])
+
+
+def test_tags_of_xacro_left_in_what_is_not_read_do_not_matter():
+    """xacro leaves what it does not know inside a visual or an extension of an already expanded file."""
+    left = '<visual><xacro:mesh name="x"/><geometry/></visual>'
+    text = robot_text(link_text("a", left), "<gazebo><xacro:if value='1'/></gazebo>")
+    assert read_urdf(text).dropped == {"gazebo": 1}
 
 
 INF = math.inf
@@ -288,6 +296,7 @@ MISTAKES = {
     "NaN limit": (jointed('<limit lower="nan"/>'), "joint 'ab': <limit>: lower='nan'"),
     "no number": (jointed('<dynamics damping="much"/>'), "damping='much' should be a number"),
     "two numbers": (jointed('<axis xyz="1 0"/>'), "joint 'ab': <axis>: xyz='1 0' should be 3 numbers"),
+    "axis without numbers": (jointed("<axis/>"), "joint 'ab': <axis> has no xyz"),
     "endless number": (jointed(f'<axis xyz="{"1" * 5000} 0 0"/>'), "joint 'ab'", "3 numbers"),
     "zero axis": (jointed('<axis xyz="0 0 0"/>'), "joint 'ab' has a zero axis, but it is continuous"),
     "crossed limits": (

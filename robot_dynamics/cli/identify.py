@@ -17,6 +17,7 @@ from ..inertial_fit import Inertias, fit_inertias
 from ..joint_log import DEGREE, WINDOW, Motion, joint_map, motion, read_log
 from ..model import Model
 from ..urdf import load_urdf
+from .inspect import new_table
 from .output import check_output, compiling_shown, write_page
 
 if TYPE_CHECKING:
@@ -24,8 +25,16 @@ if TYPE_CHECKING:
 
 HELP = "compare measured joint efforts with the model; fit friction, armature, offsets and inertias to a log"
 
-ERROR_HEAD = ("joint", "measured rms", "model error", "correlation", "with losses", "with inertias", "unseen third")
-LOSS_HEAD = ("joint", "viscous [N m s/rad]", "Coulomb [N m]", "armature [kg m^2]", "offset [N m]")
+ERROR_HEAD = (
+    "joint", "measured\nrms", "model\nerror", "correlation", "with\nlosses", "with\ninertias", "unseen\nthird",
+)  # fmt: skip
+LOSS_HEAD = ("joint", "viscous\n[N m s/rad]", "Coulomb\n[N m]", "armature\n[kg m^2]", "offset\n[N m]")
+ALONE = "Losses of each joint alone that explain the rest, and standard errors"
+ABSORBED = (
+    "Alone means with the inertias of the URDF: an armature takes up what these lack about the axis of its joint, also "
+    "of all links behind it, and friction what moves along with the speed."
+)
+TOGETHER = "Losses found together with the inertias of all bodies"
 BASE_HEAD = ("base parameter", "log", "URDF", "standard error")
 
 
@@ -127,10 +136,22 @@ def loss_rows(findings: Findings) -> list[Sequence[str]]:
     return [(joint, *(f"{v:.3f} ± {e:.2g}" for v, e in zip(*figures, strict=True))) for joint, *figures in rows]
 
 
+def together_rows(findings: Findings) -> list[Sequence[str]]:
+    """Losses per joint that were fitted together with all inertias; none if these were not."""
+    fit = findings.inertias
+    return [(joint, *(f"{v:.3f}" for v in x)) for joint, x in zip(fit.joints, fit.losses, strict=True)] if fit else []
+
+
 def suggestions(findings: Findings) -> str:
-    """YAML for every node; what the plant reads from the URDF stands beside it."""
-    joints, values = findings.moved.joints, findings.losses.value
-    lines = ["# armature: parameter of plant, feedforward and monitor [kg m^2]", "/**:", "  ros__parameters:"]
+    """YAML for every node; what the plant reads from the URDF stands beside it.
+
+    The losses are those found together with the inertias, where these could be fitted.
+    """
+    joints, fit = findings.moved.joints, findings.inertias
+    values = findings.losses.value if fit is None else fit.losses
+    found = "of each joint alone, with the inertias of the URDF" if fit is None else "found together with the inertias"
+    lines = [f"# losses {found}", "# armature: parameter of plant, feedforward and monitor [kg m^2]"]
+    lines += ["/**:", "  ros__parameters:"]
     lines += ["    armature:", *(f"      {joint}: {v[2]:.5f}" for joint, v in zip(joints, values, strict=True))]
     lines += ["# damping and friction: in the URDF, where the plant reads them"]
     lines += [
@@ -143,25 +164,27 @@ def suggestions(findings: Findings) -> str:
 def show(findings: Findings) -> None:
     """Print notes, tables and suggestions."""
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
-    console = Console()
+    console = Console(markup=False, highlight=False, emoji=False)
     for note in notes(findings):
-        console.print(note, highlight=False, markup=False)
-    for title, head, rows in (
-        ("Joint efforts, root mean square", ERROR_HEAD, error_rows(findings)),
-        ("Losses that explain the rest, and standard errors", LOSS_HEAD, loss_rows(findings)),
+        console.print(note)
+    for title, head, rows, note in (
+        ("Joint efforts, root mean square", ERROR_HEAD, error_rows(findings), ""),
+        (ALONE, LOSS_HEAD, loss_rows(findings), ABSORBED),
+        (TOGETHER, LOSS_HEAD, together_rows(findings), ""),
     ):
-        table = Table(title=title)
-        for place, name in enumerate(head):
-            table.add_column(Text(name), justify="right" if place else "left")
+        if not rows:
+            continue
+        table = new_table(*head, left=1)
         for row in rows:
             table.add_row(*row)
+        console.print("", title, style="bold", sep="\n")
         console.print(table)
+        if note:
+            console.print(note, style="dim")
     if findings.inertias is not None:
         shown = int(np.sum(findings.inertias.base_error < np.abs(findings.inertias.base) / 3.0))
-        console.print(f"{shown} of {len(findings.inertias.base)} base parameters are known to a third or better")
+        console.print(f"\n{shown} of {len(findings.inertias.base)} base parameters are known to a third or better")
     print("\n" + suggestions(findings))
 
 
@@ -170,7 +193,9 @@ def page(findings: Findings, log_file: Path) -> str:
     fit = findings.inertias
     parts = [report.paragraph(note) for note in notes(findings)]
     parts += [report.heading("Joint efforts, root mean square"), report.table(ERROR_HEAD, error_rows(findings))]
-    parts += [report.heading("Losses that explain the rest"), report.table(LOSS_HEAD, loss_rows(findings))]
+    parts += [report.heading(ALONE), report.table(LOSS_HEAD, loss_rows(findings)), report.paragraph(ABSORBED)]
+    if fit is not None:
+        parts += [report.heading(TOGETHER), report.table(LOSS_HEAD, together_rows(findings))]
     parts += [report.heading("Suggested parameters"), f"<pre>{escape(suggestions(findings))}</pre>"]
     for j, joint in enumerate(findings.moved.joints):
         parts += [

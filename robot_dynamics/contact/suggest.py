@@ -42,7 +42,8 @@ def suggest(
 ) -> Suggestion:
     """Answer which pair lets a foot sag by `sag` under its share of the weight and rebound with `bounce` of `speed`.
 
-    K = W / sag^(3/2) (E6); D so that a foot with the pose's effective mass m rebounds with e (E7).
+    K = W / sag^(3/2) (E6); D so that a foot with the pose's effective mass m rebounds with e (E7), in short steps:
+    `robot_dynamics.rebound.tuned` finds the one for `timestep`.
 
     Parameters
     ----------
@@ -81,11 +82,12 @@ def suggest(
         stable_step(stiffness, damping, sag, softest), stable_step(stiffness, damping, unit * depth, softest),
     )  # fmt: skip
     if scheme == "explicit":
-        _refuse_unstable(found, timestep)
+        refuse_unstable(found, timestep)
     return found
 
 
-def _refuse_unstable(found: Suggestion, timestep: float) -> None:
+def refuse_unstable(found: Suggestion, timestep: float) -> None:
+    """Raise ParameterError if the explicit scheme is unstable with this pair."""
     limit = min(found.standing_limit, found.landing_limit)
     if timestep >= limit:
         raise ParameterError(

@@ -1,6 +1,7 @@
-"""Contact forces measured elsewhere, as generalised forces on our model."""
+"""Contact forces measured elsewhere, on the bodies of our model and as generalised forces."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,37 @@ from ..model import Model
 from .guard import sane
 
 Array = NDArray[np.float64]
+
+
+class Contact(NamedTuple):
+    """Forces (k, 3) of the ground, world axes, on points fixed to bodies."""
+
+    points: Points
+    force: Array
+
+
+def on_bodies(body: NDArray[np.int64], position: Array, force: Array) -> Contact:
+    """Contact at `position` (k, 3) in the axes of the bodies."""
+    return Contact(Points(body, position, ("",) * len(body), np.zeros(len(body))), force)
+
+
+NO_CONTACT = on_bodies(np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 3)))
+
+
+def combined(contacts: Sequence[Contact], share: Array) -> Contact:
+    """All points of several contacts, each with its share of the force."""
+    return on_bodies(
+        np.concatenate([contact.points.body for contact in contacts]),
+        np.concatenate([contact.points.position for contact in contacts]),
+        np.concatenate([part * contact.force for part, contact in zip(share, contacts, strict=True)]),
+    )
+
+
+def generalised(model: Model, contact: Contact, q: Array) -> Array:
+    """Sum of J^T f (nv,) with the robot at q (nq,)."""
+    if not len(contact.points):
+        return np.zeros(model.nv)
+    return np.einsum("kiv,ki->v", point_jacobian(model, contact.points, q), contact.force)
 
 
 class ContactForces:
@@ -30,11 +62,10 @@ class ContactForces:
         self._bodies = np.array([self._body_of[links[i]] for i in used], dtype=np.int64)
         self._position, self._force = position[used], force[used]
 
-    def generalised(self, q: Array) -> Array:
-        """Return the sum of J^T f (nv,) with the robot at q (nq,)."""
+    def at(self, q: Array) -> Contact:
+        """Return the forces on the bodies of the robot at q (nq,)."""
         if not len(self._bodies):
-            return np.zeros(self.model.nv)
+            return NO_CONTACT
         R, p = body_pose(self.model, q)
         local = np.einsum("kji,kj->ki", R[self._bodies], self._position - p[self._bodies])
-        feet = Points(self._bodies, local, ("",) * len(local), np.zeros(len(local)))
-        return np.einsum("kiv,ki->v", point_jacobian(self.model, feet, q), self._force)
+        return on_bodies(self._bodies, local, self._force)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..description import Inertial, Link
 from ..errors import ParameterError
-from ..model import Model, build_model, nonphysical_inertia
+from ..model import Model, nonphysical_inertia
 from ..spatial import shifted_inertia
 
 Array = NDArray[np.float64]
@@ -51,13 +51,14 @@ class Payloads:
         return self._loaded()
 
     def _loaded(self) -> Model:
-        links = tuple(
-            replace(link, inertial=joined(link.inertial, self.carried[link.name]))
-            if link.name in self.carried
-            else link
-            for link in self.model.robot.links
+        return self.model.with_links(
+            [
+                replace(link, inertial=joined(link.inertial, self.carried[link.name]))
+                if link.name in self.carried
+                else link
+                for link in self.model.robot.links
+            ]
         )
-        return build_model(replace(self.model.robot, links=links), **self.model.options)
 
 
 def joined(a: Inertial | None, b: Inertial) -> Inertial:

@@ -12,6 +12,7 @@ ZERO3 = (0.0, 0.0, 0.0)
 ZERO6 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 ZERO9 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+HALF_TURN_X = (1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0)
 
 
 @strict
@@ -119,6 +120,25 @@ def dot(a, b):
 def cross(a, b):
     """a x b."""
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+@inline
+def turn_to(n):
+    """Smallest rotation that carries z to the unit vector n; the half turn about x for -z, the only jump.
+
+    R = 1 + K + K^2 / (1 + n_z) with K = [z x n]x. Below the equator 1 / (1 + n_z) = (1 - n_z) / (n_x^2 + n_y^2): the
+    difference of 1 and -n_z would lose the digits that n_x and n_y have. 1e-290 keeps the squares from underflow.
+    """
+    x, y, z = n
+    across = x * x + y * y
+    if z >= 0.0:
+        g = 1.0 / (1.0 + z)
+    elif across > 1e-290:
+        g = (1.0 - z) / across
+    else:
+        return HALF_TURN_X
+    xy = -g * x * y
+    return (1.0 - g * x * x, xy, x, xy, 1.0 - g * y * y, y, -x, -y, z)
 
 
 @inline

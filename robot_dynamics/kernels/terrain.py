@@ -7,7 +7,7 @@ import math
 
 from .jit import inline, kernel
 from .rows import row3, row9, set9
-from .scalar import IDENTITY, cross, dot, matmul, scale, sub, tmul
+from .scalar import IDENTITY, cross, dot, matmul, scale, sub, tmul, turn_to
 
 PLANE, BOX, BILINEAR, DIAGONAL = range(4)
 
@@ -26,12 +26,8 @@ ALIKE = 0.9
 
 @inline
 def surface_frame(n):
-    """[t1 t2 n]: the smallest rotation that carries z to the unit normal n (the half turn about x for -z)."""
-    if n[2] < -0.9999999:
-        return (1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0)
-    g = 1.0 / (1.0 + n[2])
-    xy = -g * n[0] * n[1]
-    return (1.0 - g * n[0] * n[0], xy, n[0], xy, 1.0 - g * n[1] * n[1], n[1], -n[0], -n[1], n[2])
+    """[t1 t2 n]: tangents and unit normal, continuous in n but at -z."""
+    return turn_to(n)
 
 
 @inline

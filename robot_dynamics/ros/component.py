@@ -350,7 +350,12 @@ class Component(LifecycleNode):
             raise ParameterError(NO_ROBOT)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            self.model = load_urdf(source, floating_base=values.floating_base, armature=dict(values.armature))
+            self.model = load_urdf(
+                source,
+                floating_base=values.floating_base,
+                armature=dict(values.armature),
+                gravity=values.gravity,
+            )
             self.order = self._joint_order()
             self.warm_up(kind_of(self.model))
             self.build()

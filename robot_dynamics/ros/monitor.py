@@ -5,26 +5,40 @@ from dataclasses import astuple, fields
 
 import numpy as np
 from nav_msgs.msg import Odometry
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray
 
 from ..closed_form import cross_check, short_limbs
 from ..control.contacts import ContactForces
-from ..control.monitor import Account, Ledger, Residual, consistency, delay_margin, inertia
+from ..control.monitor import Account, Companions, Ledger, Residual, consistency, delay_margin, inertia
 from ..control.simulation import gains
 from ..control.state import MeasuredState
 from ..dynamics import center_of_mass
+from ..errors import ShapeError
 from . import convert, wire
-from .component import ERROR, LATEST, NEWEST, OK, SENSOR, STALE, WARN, Component
+from .component import ERROR, LATEST, OK, SENSOR, STALE, WARN, Component
 from .parameters import MonitorParameters
 from .run import run
 
-UNITS = {"momentum_error": "N s", "angular_momentum_error": "N m s"}
+UNITS = {
+    "momentum_error": "N s",
+    "angular_momentum_error": "N m s",
+    "recent_momentum_error": "N s",
+    "recent_angular_momentum_error": "N m s",
+    "lost": "s",
+}
 UNEXPLAINED = {
     "balance_error": "energy balance error [J]",
     "momentum_error": "momentum error [N s]",
     "angular_momentum_error": "angular momentum error [N m s]",
+    "recent_balance_error": "energy balance error, last 10 s [J]",
+    "recent_momentum_error": "momentum error, last 10 s [N s]",
+    "recent_angular_momentum_error": "angular momentum error, last 10 s [N m s]",
+    "lost": "time in which states were lost [s]",
 }
+EVERY = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""For what must be complete: states and what belongs to them, also when they come in a burst."""
 CLOSED_FORM_LIMIT = 1e-9
 """Largest relative difference of a limb's mass matrix from its closed form; rounding leaves 1e-15."""
 
@@ -41,18 +55,18 @@ class MonitorNode(Component):
         self.forces = ContactForces(model)
         self.readers = {kind: wire.Reader(kind) for kind in (JointState, Odometry, MultiDOFJointState)}
         self.commands = wire.Reader(JointState)
-        self.residual = Residual(model, int(v.window * v.residual_rate))
+        self.residual = Residual(model, int(v.window * v.residual_rate), 1.0 / v.residual_rate)
         base = [f"base/{axis}" for axis in ("wx", "wy", "wz", "vx", "vy", "vz")] if model.floating_base else []
         self.coordinates = [*base, *model.joint_names]
         self.matrix_message = convert.MultiArrayWriter([",".join(self.coordinates)] * 2, [model.nv, model.nv])
         self.residual_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
         self.ledger = Ledger(model)
-        self.account: Account | None = None
+        self.known: set[str] = set()
+        self.bases, self.touches = Companions[wire.Message](), Companions[wire.Message]()
         labels = [f"{f.name} [{UNITS.get(f.name, 'J')}]" for f in fields(Account)]
         self.energy_message = convert.MultiArrayWriter([", ".join(labels)], [len(labels)])
         self.kp, self.kd = gains(model, v.kp, v.kd)
         self.command_ages: deque[float] = deque(maxlen=1000)
-        self.last = -np.inf
         self.figures, self.figures_q = inertia(model, self.state.q), self.state.q.copy()
         self.limbs = short_limbs(model) if v.closed_form else ()
         if not model.report.singular:
@@ -63,41 +77,64 @@ class MonitorNode(Component):
         self.matrices = self.publisher(Float64MultiArray, "~/mass_matrix", LATEST)
         self.residuals = self.publisher(JointState, "~/residual", LATEST)
         self.energies = self.publisher(Float64MultiArray, "~/energy", LATEST)
-        self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
-        self.update_base = self.latest(Odometry, "odom", self.on_base, NEWEST)
-        self.update_contacts = self.latest(MultiDOFJointState, "contacts", self.on_contacts, NEWEST)
+        self.subscription(JointState, "joint_states", self.on_state, EVERY, raw=True)
+        self.update_base = self.waiting(Odometry, "odom", self.on_base, EVERY)
+        self.update_contacts = self.waiting(MultiDOFJointState, "contacts", self.on_contacts, EVERY)
         self.subscription(JointState, "joint_commands", self.on_command, SENSOR, raw=True)
         self.timer(1.0 / self.values.rate, self.on_tick)
 
     def on_state(self, data: bytes) -> None:
-        """Take a state; every so often publish what the model does not explain of its efforts."""
+        """Account for a state with the base and the contacts of its stamp; now and then publish the residual."""
         msg = self.readers[JointState].read(data)
         s, stamp = self.state, msg.stamp
+        self.take_base(stamp)
+        self.take_contacts(stamp)
         if not s.set_joints(msg.names, *wire.columns_from_joint_state(msg), stamp, self.now() or stamp):
             return self.warn(f"joint_states {s.joints.problem}")
-        if s.has_effort and abs(stamp - self.last) >= 0.999 / self.values.residual_rate:
-            self.last = stamp
-            self.update_base()
-            self.update_contacts()
-            contact = self.forces.generalised(s.q)
-            self.account = self.ledger.update(stamp, s.q, s.qd, s.effort, contact)
-            residual = self.residual.update(stamp, s.q, s.qd, s.effort, contact)
+        if s.has_effort and not (self.bases.missing(stamp) or self.touches.missing(stamp)):
+            state = stamp or self.now(), s.q, s.qd, s.effort, self.forces.at(s.q)
+            self.ledger.update(*state)
+            residual = self.residual.update(*state)
             if residual is not None and self.residuals.get_subscription_count():
                 self.residual_message.effort[:] = residual
                 self.residuals.publish(self.residual_message.stamped(msg.nanoseconds))
         return None
 
     def on_base(self, data: bytes) -> None:
-        """Take the base state."""
-        msg = self.readers[Odometry].read(data)
-        if not self.state.set_base(*wire.base_from_odometry(msg), msg.stamp, self.now() or msg.stamp, msg.names[1]):
-            self.warn(f"odom {self.state.base.problem}")
+        """Keep a base state for the joint state of its stamp."""
+        self.bases.put(self.readers[Odometry].read(data))
 
     def on_contacts(self, data: bytes) -> None:
-        """Take the contact forces."""
-        msg = self.readers[MultiDOFJointState].read(data)
-        position, _, force = wire.points_from_contacts(msg)
-        self.forces.set_forces(msg.names, position, force)
+        """Keep contact forces for the joint state of their stamp."""
+        self.touches.put(self.readers[MultiDOFJointState].read(data))
+
+    def take_base(self, stamp: float) -> None:
+        """Take the base states that are due."""
+        self.update_base()
+        for msg in self.bases.due(stamp, self.now()):
+            base = wire.base_from_odometry(msg)
+            if self.state.set_base(*base, msg.stamp, self.now() or msg.stamp, msg.names[1]):
+                self.now_known("base")
+            else:
+                self.warn(f"odom {self.state.base.problem}")
+
+    def take_contacts(self, stamp: float) -> None:
+        """Take the contact forces that are due."""
+        self.update_contacts()
+        for msg in self.touches.due(stamp, self.now()):
+            try:
+                position, _, force = wire.points_from_contacts(msg)
+            except ShapeError as problem:
+                self.warn(f"contacts refused: {problem}")
+            else:
+                self.forces.set_forces(msg.names, position, force)
+                self.now_known("contacts")
+
+    def now_known(self, what: str) -> None:
+        """Begin the account anew with the first base and the first contacts: until then they were assumed."""
+        if what not in self.known:
+            self.known.add(what)
+            self.ledger = Ledger(self.model)
 
     def on_command(self, data: bytes) -> None:
         """Note how old the state is that a command answers: both carry its stamp."""
@@ -110,18 +147,18 @@ class MonitorNode(Component):
         s, model = self.state, self.model
         if s.joints.receipt is None:
             return
-        self.update_base()
         self.figures, self.figures_q = inertia(model, s.q), s.q.copy()
         self.matrix_message.data[:] = self.figures.matrix
         self.matrices.publish(self.matrix_message.msg)
-        if self.account is not None:
-            self.energy_message.data[:] = astuple(self.account)
+        account = self.ledger.account()
+        if account is not None:
+            self.energy_message.data[:] = astuple(account)
             self.energies.publish(self.energy_message.msg)
 
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report inertia, consistency of the algorithms, model error and refusals."""
         s, model, v, now = self.state, self.model, self.values, self.now()
-        refused = s.counts()
+        refused, account = s.counts(), self.ledger.account()
         values: dict[str, object] = {
             "mass [kg]": model.mass,
             "centre of mass [m]": text(center_of_mass(model, s.q)),
@@ -129,7 +166,7 @@ class MonitorNode(Component):
             "eigenvalues": f"{self.figures.eigenvalues[0]:.4g} .. {self.figures.eigenvalues[-1]:.4g}",
             "state age [s]": s.joints.age(now),
             **self.delays(),
-            **({} if self.account is None else {UNEXPLAINED[k]: getattr(self.account, k) for k in UNEXPLAINED}),
+            **({} if account is None else {UNEXPLAINED[k]: getattr(account, k) for k in UNEXPLAINED}),
             **{
                 f"inertia of {name}": float(x)
                 for name, x in zip(model.joint_names, self.figures.reflected, strict=True)

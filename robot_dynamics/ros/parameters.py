@@ -46,6 +46,9 @@ class RobotParameters:
         low=0,
         fixed=True,
     )
+    gravity: tuple[float, ...] = parameter(
+        (0.0, 0.0, -9.81), "Free fall, world axes; the same for every node.", "m/s^2", fixed=True
+    )
     joints: tuple[str, ...] = parameter(
         ("",), 'Joint order of messages without names; [""]: order of the URDF.', fixed=True
     )
