@@ -11,8 +11,8 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from geometry_msgs.msg import InertiaStamped, PoseStamped, PoseWithCovarianceStamped, WrenchStamped
 from nav_msgs.msg import Odometry
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue, SetParametersResult
+from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
 from rclpy.qos import ReliabilityPolicy
 from ros_nodes import Peer, Process, nanoseconds, peer, running
 from rosgraph_msgs.msg import Clock
@@ -336,6 +336,34 @@ def test_the_qos_of_a_topic_can_be_overridden():
 
 def set_parameter(us: Peer, name: str, value: ParameterValue):
     return us.call(SetParameters, "plant/set_parameters", parameters=[Parameter(name=name, value=value)]).results[0]
+
+
+def test_both_gains_change_together_or_not_at_all(us):
+    double = ParameterType.PARAMETER_DOUBLE_ARRAY
+
+    def together(kp: list[float], kd: list[float]) -> SetParametersResult:
+        given = {"kp": kp, "kd": kd}.items()
+        pair = [Parameter(name=k, value=ParameterValue(type=double, double_array_value=v)) for k, v in given]
+        return us.call(SetParametersAtomically, "plant/set_parameters_atomically", parameters=pair).result
+
+    refused = together([80.0], [1.0, 2.0])
+    assert not refused.successful
+    assert "'kd' must have 1 or 12 values, got 2" in refused.reason
+    values = us.call(GetParameters, "plant/get_parameters", names=["kp", "kd"]).values
+    assert [list(value.double_array_value) for value in values] == [[0.0], [0.0]]
+    state = us.new("joint_states")[-1]
+    wanted = np.add(state.position, [0.3] * 12)
+    assert together([10.0], [0.1]).successful
+
+    def soft() -> bool:
+        """Whether the efforts are those of the new gains, a tenth of the old ones."""
+        us.send("joint_commands", JointState(name=state.name, position=wanted.tolist()))
+        m = us.new("joint_states", 2)[-1]
+        expected = 10.0 * (wanted - m.position) - 0.1 * np.array(m.velocity)
+        return np.allclose(m.effort, expected, atol=0.5) and np.abs(m.effort).max() > 1.0
+
+    us.until(soft, "the efforts of both gains")
+    assert together([0.0], [0.0]).successful
 
 
 def test_parameters_change_at_run_time_or_are_refused_with_the_reason(us):

@@ -185,10 +185,17 @@ def home_pose(model: Model, pose: str, positions: dict[str, float], feet: Points
     return q
 
 
-def gains(model: Model, kp: Sequence[float], kd: Sequence[float]) -> tuple[Array, Array]:
-    """Gains (n,), (n,) as given, one or per joint; 0 stands for those that fit the robot's weight and size."""
+def fitting_gains(model: Model) -> tuple[float, float]:
+    """Return the gains that fit the robot's weight and size: a search for its stance, so ask once per model."""
+    return joint_gains(model, leg_reach(model))
+
+
+def gains(
+    model: Model, kp: Sequence[float], kd: Sequence[float], fitting: tuple[float, float] | None = None
+) -> tuple[Array, Array]:
+    """Gains (n,), (n,) as given, one or per joint; 0 stands for `fitting`, else for those of `fitting_gains`."""
     n = len(model.joint_names)
-    own_kp, own_kd = joint_gains(model, leg_reach(model))
+    own_kp, own_kd = fitting_gains(model) if fitting is None else fitting
     given = spread(kp, n, "kp")
     stiff = np.where(given > 0, given, own_kp)
     given = spread(kd, n, "kd")

@@ -3,7 +3,7 @@
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from copy import copy
 from dataclasses import fields
 from typing import Any, ClassVar, get_origin
@@ -30,7 +30,7 @@ from ..model import Model
 from ..urdf import load_urdf
 from ..warm_up import kind_of, warm_up_once
 from . import convert, wire
-from .parameters import RobotParameters, checked, range_text
+from .parameters import RobotParameters, checked, range_text, updated
 from .realtime import ANY, Urgency
 
 RELIABLE = QoSProfile(depth=10)
@@ -97,8 +97,11 @@ class Component(LifecycleNode):
     def stop(self) -> None:
         """End what `start` began; publishers, subscriptions, services and timers end by themselves."""
 
-    def changed(self) -> None:
-        """Use the new `self.values` after a parameter changed at run time."""
+    def changed(self, names: Set[str]) -> None:
+        """Use the new `self.values` after parameters of these names changed at run time, together.
+
+        Whoever sets a parameter waits for this, and so does all else that the node hears.
+        """
 
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Level, message and values of the diagnostic, once a second while active."""
@@ -428,12 +431,10 @@ class Component(LifecycleNode):
         given = {p.name: p.value for p in parameters if not p.name.startswith(OWN_OF_ROS)}
         old = self.values
         try:
-            new = checked(
-                self.kind, {f.name: getattr(old, f.name) for f in fields(self.kind)} | nested(self.kind, given)
-            )
-            self.values = new
-            if given and self._built:
-                self.changed()
+            changes = nested(self.kind, given)
+            self.values = updated(old, changes)
+            if changes and self._built:
+                self.changed(changes.keys())
         except RobotDynamicsError as problem:
             self.values = old
             return SetParametersResult(successful=False, reason=str(problem))

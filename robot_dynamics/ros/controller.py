@@ -1,5 +1,7 @@
 """Node `controller`: stands up, stands, and trots in place on request."""
 
+from collections.abc import Set
+
 import numpy as np
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
@@ -39,7 +41,7 @@ class ControllerNode(Component):
         self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
         self.service(SetBool, "~/gait", self.on_gait)
 
-    def changed(self) -> None:
+    def changed(self, names: Set[str]) -> None:
         """Trot or stand."""
         self.gait.trot, self.guard.max_age = self.values.trot, self.values.state_timeout
 

@@ -1,6 +1,7 @@
 """Node `feedforward`: joint efforts from the equations of motion, for a simulated robot or for motors."""
 
 from collections import deque
+from collections.abc import Set
 from dataclasses import replace
 from time import perf_counter
 
@@ -257,7 +258,7 @@ class FeedforwardNode(Component):
         response.success = True
         return response
 
-    def changed(self) -> None:
+    def changed(self, names: Set[str]) -> None:
         """Use new limits, thresholds and timeouts."""
         v, feeder = self.values, self.feeder
         enabled, gain, stopped = feeder.limiter.enabled, feeder.limiter.gain, feeder.limiter.stopped
@@ -265,7 +266,7 @@ class FeedforwardNode(Component):
         feeder.limiter.enabled, feeder.limiter.gain, feeder.limiter.stopped = enabled, gain, stopped
         feeder.state.joints.max_age = feeder.state.base.max_age = self.references.max_age = v.state_timeout
         feeder.stance.threshold, feeder.stance.max_age = v.contact_threshold, v.state_timeout
-        if self.active:
+        if self.active and names & {"thread_priority", "wake_latency"}:
             self.hurry(v.thread_priority, v.wake_latency)
 
     def status(self) -> tuple[int, str, dict[str, object]]:

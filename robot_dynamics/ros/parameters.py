@@ -7,7 +7,7 @@ type dict[str, float] stands for one ROS parameter per joint, `armature.<joint>`
 import math
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -317,11 +317,16 @@ def checked(kind: type[P], given: Mapping[str, Any]) -> P:
     ParameterError
         Unknown name, wrong type, outside the range or the choices; the sentence names the parameter.
     """
-    known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
+    return updated(kind(), given)
+
+
+def updated(values: P, given: Mapping[str, Any]) -> P:
+    """Return `values` with those that a user gave in their place; raises as `checked`."""
+    known = {f.name: f for f in fields(values)}  # type: ignore[arg-type]
     for name in given:
         if name not in known:
             raise ParameterError(f"there is no parameter '{name}'; valid names: {', '.join(sorted(known))}")
-    return kind(**{name: _value(known[name], value) for name, value in given.items()})
+    return replace(values, **{name: _value(known[name], value) for name, value in given.items()})  # type: ignore[type-var]
 
 
 def _value(f: Field, given: Any) -> Any:

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import fields
 from typing import Any
 
@@ -26,7 +26,7 @@ from ..control.guard import NONE
 from ..control.imu import ImuMount
 from ..control.pace import Pace
 from ..control.payload import Payloads
-from ..control.simulation import Simulation, chosen_points, gains, home_pose
+from ..control.simulation import Simulation, chosen_points, fitting_gains, gains, home_pose
 from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
 from ..plant import Measurement, Plant, PlantParams, SensorNoise
@@ -69,7 +69,8 @@ class PlantNode(Component):
             )
         points = chosen_points(model, [link for link in v.contact_links if link])
         self.plant = Plant(model, plant_params(v), points)
-        kp, kd = gains(model, v.kp, v.kd)
+        self.fitting = fitting_gains(model)
+        kp, kd = gains(model, v.kp, v.kd, self.fitting)
         actuation = Actuation(
             model.joint_names,
             kp,
@@ -184,14 +185,20 @@ class PlantNode(Component):
             self.simulation_services.close()
         self.thread.join(timeout=0.5)
 
-    def changed(self) -> None:
-        """Use new gains, rates and timeouts."""
+    def changed(self, names: Set[str]) -> None:
+        """Use new gains, rates and timeouts, all from the same tick on."""
         v, actuation = self.values, self.simulation.actuation
-        actuation.kp, actuation.kd = gains(self.model, v.kp, v.kd)
-        actuation.action, actuation.limit = v.timeout_action, v.effort_scale * self.model.effort_limit
-        actuation.targets.max_age = actuation.efforts.max_age = v.command_timeout
-        self.pace.factor = v.real_time_factor
-        if self.active:
+        kp, kd = gains(self.model, v.kp, v.kd, self.fitting)
+        limit = v.effort_scale * self.model.effort_limit
+
+        def use() -> None:
+            actuation.kp, actuation.kd = kp, kd
+            actuation.action, actuation.limit = v.timeout_action, limit
+            actuation.targets.max_age = actuation.efforts.max_age = v.command_timeout
+            self.pace.factor = v.real_time_factor
+
+        self.do(use)
+        if self.active and names & {"real_time_factor", "thread_priority", "wake_latency"}:
             self.keep_pace()
 
     def posted(self, kind: type, topic: str, handler: Callable[[Any], None], qos: Any, raw: bool = False) -> None:
