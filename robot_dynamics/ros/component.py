@@ -44,6 +44,10 @@ OK, WARN, ERROR, STALE = 0, 1, 2, 3
 NO_ROBOT = "no robot yet: set urdf_file or robot_description, or publish robot_description"
 LISTENERS_PERIOD = 0.1
 """Wall time between looks at who listens [s]; asking at each message would cost as much as writing it."""
+WATCH_PERIOD = 0.05
+"""Wall time between looks at the clock and at what has fallen silent [s]."""
+CLOCK_PERIOD = 0.05
+"""Wall time after which a paused plant tells the time again [s]: a clock that is silent is none."""
 RCLError = rclpy_implementation.RCLError
 InvalidHandle = rclpy_implementation.InvalidHandle
 
@@ -65,7 +69,7 @@ class Component(LifecycleNode):
         """
         self._taken: dict[Subscription, Callable[[], None]] = {}
         self._read_clock: Callable[[], None] | None = None
-        self._simulated = 0
+        self._simulated, self._told_at = 0, 0.0
         super().__init__(name, automatically_declare_parameters_from_overrides=True)
         self.active, self.begun = False, False
         self._built, self._text = "", ""
@@ -102,6 +106,10 @@ class Component(LifecycleNode):
 
         Whoever sets a parameter waits for this, and so does all else that the node hears.
         """
+
+    def missing(self) -> str:
+        """Say what has fallen silent, like `no joint_states`; looked at every WATCH_PERIOD while active."""
+        return ""
 
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Level, message and values of the diagnostic, once a second while active."""
@@ -188,6 +196,24 @@ class Component(LifecycleNode):
         """Time of the node's clock [s]; 0 while simulated time has not begun."""
         return 1e-9 * self.nanoseconds()
 
+    def waited(self) -> float:
+        """Time by which to tell how old the last message is [s]: wall time carries it on when /clock falls silent.
+
+        A clock that repeats its value is paused, and what is not sent meanwhile is not missed.
+        """
+        return self.now() + self.silence()
+
+    def silence(self) -> float:
+        """Wall time for which /clock has been silent [s]; 0 while that is no longer than a paused one may be."""
+        if self._read_clock is None or not self._simulated:
+            return 0.0
+        silence = time.monotonic() - self._told_at
+        return silence if silence > self.values.state_timeout + CLOCK_PERIOD else 0.0
+
+    def silent(self, topic: str) -> str:
+        """Say that nothing comes by a topic, and if so that the clock does not either."""
+        return f"no {topic}, no /clock" if self.silence() else f"no {topic}"
+
     def heard(self, *publishers: Publisher) -> bool:
         """Tell whether anybody listened to one of our publishers, at most LISTENERS_PERIOD ago."""
         return not self.listened.isdisjoint(publishers)
@@ -230,7 +256,7 @@ class Component(LifecycleNode):
         self._tell_rclpy = callback
 
         def told(data: bytes) -> None:
-            self._simulated = wire.nanoseconds_from_clock(data)
+            self._simulated, self._told_at = wire.nanoseconds_from_clock(data), time.monotonic()
 
         made = super().create_subscription(msg_type, topic, told, qos_profile, raw=True, **options)
         self._read_clock = self._on_demand(made)
@@ -384,6 +410,8 @@ class Component(LifecycleNode):
         self.active = True
         self.count_listeners()
         self.timer(LISTENERS_PERIOD, self.count_listeners)
+        self._missed = self.missing()
+        self.timer(WATCH_PERIOD, self._watch)
         self.get_logger().info("ready")
 
     def _deactivate(self) -> None:
@@ -439,6 +467,12 @@ class Component(LifecycleNode):
             self.values = old
             return SetParametersResult(successful=False, reason=str(problem))
         return SetParametersResult(successful=True)
+
+    def _watch(self) -> None:
+        """Say at once what falls silent, and that it is back."""
+        if (missing := self.missing()) != self._missed:
+            self._missed = missing
+            self._diagnose()
 
     def _idle(self) -> str:
         """Say what the node waits for."""

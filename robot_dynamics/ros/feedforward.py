@@ -224,7 +224,7 @@ class FeedforwardNode(Component):
 
     def on_watch(self) -> None:
         """Look closely at a state that is about to be too old; a look costs as much as half an answer."""
-        if not self.feeder.timed_out(self.now() + 0.5 * self.values.state_timeout):
+        if not self.feeder.timed_out(self.waited() + 0.5 * self.values.state_timeout):
             self.closely.cancel()
         elif self.closely.is_canceled():
             self.closely.reset()
@@ -232,7 +232,7 @@ class FeedforwardNode(Component):
     def on_silence(self) -> None:
         """Run the timeout action while the state is silent."""
         feeder = self.feeder
-        if self.answered and feeder.timed_out(self.now()):
+        if self.answered and feeder.timed_out(self.waited()):
             if self.values.timeout_action == "zero":
                 feeder.limiter.last[:] = 0.0
             self.send(feeder.limiter.last, self.nanoseconds())
@@ -269,9 +269,16 @@ class FeedforwardNode(Component):
         if self.active and names & {"thread_priority", "wake_latency"}:
             self.hurry(v.thread_priority, v.wake_latency)
 
+    def missing(self) -> str:
+        """Say what has fallen silent."""
+        feeder, now = self.feeder, self.waited()
+        if not feeder.timed_out(now):
+            return ""
+        return self.silent("joint_states" if feeder.state.joints.stale(now) else "odom")
+
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report the limiter, ages, time inside the callback, and refusals."""
-        feeder, now = self.feeder, self.now()
+        feeder, now = self.feeder, self.waited()
         refused = feeder.state.counts()
         if self.payloads.refused:
             refused["refused payload"] = self.payloads.refused
@@ -291,8 +298,8 @@ class FeedforwardNode(Component):
         }
         if feeder.limiter.stopped:
             return ERROR, "emergency stop", values | refused
-        if feeder.timed_out(now):
-            return STALE, "no joint_states" if feeder.state.joints.stale(now) else "no odom", values | refused
+        if missing := self.missing():
+            return STALE, missing, values | refused
         if (publishers := self.sources("joint_states")) > 1:
             return WARN, f"{publishers} publishers on joint_states", values | refused
         if not feeder.state.has_base:

@@ -11,6 +11,7 @@ from std_msgs.msg import Float64MultiArray
 from ..closed_form import cross_check, short_limbs
 from ..control.contacts import ContactForces
 from ..control.monitor import Account, Ledger, Residual, consistency, delay_margin, inertia
+from ..control.posture import Posture
 from ..control.simulation import gains
 from ..control.state import MeasuredState
 from ..dynamics import center_of_mass
@@ -39,6 +40,7 @@ class MonitorNode(Component):
         v, model = self.values, self.model
         self.state = MeasuredState(model, v.state_timeout, v.base_frame)
         self.forces = ContactForces(model)
+        self.posture = Posture()
         self.readers = {kind: wire.Reader(kind) for kind in (JointState, Odometry, MultiDOFJointState)}
         self.commands = wire.Reader(JointState)
         self.residual = Residual(model, int(v.window * v.residual_rate))
@@ -118,9 +120,13 @@ class MonitorNode(Component):
             self.energy_message.data[:] = astuple(self.account)
             self.energies.publish(self.energy_message.msg)
 
+    def missing(self) -> str:
+        """Say whether joint states have fallen silent."""
+        return self.silent("joint_states") if self.state.joints.stale(self.waited()) else ""
+
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report inertia, consistency of the algorithms, model error and refusals."""
-        s, model, v, now = self.state, self.model, self.values, self.now()
+        s, model, v, now = self.state, self.model, self.values, self.waited()
         refused = s.counts()
         values: dict[str, object] = {
             "mass [kg]": model.mass,
@@ -152,14 +158,16 @@ class MonitorNode(Component):
         if self.limbs:
             values["CRBA apart from closed form, relative"] = apart
         publishers = self.sources("joint_states")
-        if s.joints.stale(now):
-            return STALE, "no joint_states", values | refused
+        if missing := self.missing():
+            return STALE, missing, values | refused
         if error > v.consistency_limit:
             return ERROR, "forward and inverse dynamics disagree", values | refused
         if apart > CLOSED_FORM_LIMIT:
             return ERROR, "mass matrix and closed form disagree", values | refused
         if publishers > 1:
             return WARN, f"{publishers} publishers on joint_states", values | refused
+        if model.floating_base and self.posture.see(s.q[3:7].tolist()):
+            return WARN, "fallen", values | refused
         if self.figures.condition > v.condition_limit:
             return WARN, "mass matrix nearly singular", values | refused
         return (WARN if refused else OK), "inputs refused" if refused else "running", values | refused

@@ -62,7 +62,12 @@ class PlantParameters(RobotParameters):
     update_rate: float = parameter(1000.0, "Rate of commands in and states out.", "Hz", low=1, high=10000, fixed=True)
     real_time_factor: float = parameter(1.0, "Simulated over wall time; 0: as fast as possible.", low=0, high=100)
     clock_rate: float = parameter(
-        0.0, "Rate of /clock in simulated time; 0: every tick, for controllers that run on it.", "Hz", low=0, fixed=True
+        0.0,
+        "Rate of /clock in simulated time, but 10 Hz of wall time at least: silent for longer it counts as lost; 0: "
+        "every tick, for controllers that run on it.",
+        "Hz",
+        low=0,
+        fixed=True,
     )
     thread_priority: int = parameter(
         50,
@@ -287,6 +292,9 @@ class ControllerParameters(RobotParameters):
     duty: float = parameter(0.55, "Fraction of the cycle a foot stands.", low=0.5, high=0.9, fixed=True)
     lift: float = parameter(0.12, "Lift of a swinging foot over the reach of the legs.", low=0, high=0.5, fixed=True)
     weight: bool = parameter(True, "Carry the weight by effort; false where the feedforward node does.", fixed=True)
+    base_frame: str = parameter(
+        "", "Child frame that odom must have; odom of another is refused; empty: the root link.", fixed=True
+    )
     state_timeout: float = parameter(0.1, "Age at which joint_states is refused.", "s", low=0.001)
 
 

@@ -21,17 +21,31 @@ from visualization_msgs.msg import MarkerArray
 from ..contact.impulse import Impulse
 from ..contact.spring_damper import SpringDamper
 from ..contact.terrain import Plane
-from ..control.actuation import Actuation
+from ..control.actuation import SAME_INSTANT, Actuation
 from ..control.guard import NONE
 from ..control.imu import ImuMount
 from ..control.pace import Pace
 from ..control.payload import Payloads
-from ..control.simulation import Simulation, chosen_points, fitting_gains, gains, home_pose
+from ..control.posture import Posture
+from ..control.simulation import EPOCH, Simulation, chosen_points, fitting_gains, gains, home_pose
 from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
 from ..plant import Measurement, Plant, PlantParams, SensorNoise
 from . import convert, simulation_services, wire
-from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, STREAM, WARN, Component, InvalidHandle, RCLError, sender
+from .component import (
+    CLOCK_PERIOD,
+    ERROR,
+    LATEST,
+    OK,
+    RELIABLE,
+    SENSOR,
+    STREAM,
+    WARN,
+    Component,
+    InvalidHandle,
+    RCLError,
+    sender,
+)
 from .markers import Scene
 from .parameters import PlantParameters
 from .run import run
@@ -51,8 +65,8 @@ ENERGIES = (
     "dissipated_contact",
     "balance_error",
 )
-PAUSED_PERIOD = 0.1
-"""Wall time between repetitions of the clock while paused [s]."""
+CLOCK_GAP = 0.1
+"""Largest wall time between two messages of a running clock [s], whatever its `clock_rate`."""
 
 
 class PlantNode(Component):
@@ -85,11 +99,12 @@ class PlantNode(Component):
         home = home_pose(model, v.initial_pose, dict(v.initial_positions), points, height)
         self.simulation = Simulation(self.plant, actuation, home, 1.0 / v.update_rate)
         self.simulation.tick()
-        self.simulation.reset()
+        self.simulation.begin()
         self.simulation.paused = v.start_paused
-        self.pace = Pace(1.0 / v.update_rate, v.real_time_factor)
+        self.pace = Pace(1.0 / v.update_rate, v.real_time_factor, self.tell_time)
         self.imu_mount = ImuMount(model, v.imu_link)
         self.payloads = Payloads(model)
+        self.posture = Posture()
         self.noisy = self.plant.params.noise != SensorNoise()
         self.ages: deque[float] = deque(maxlen=1000)
         self.inbox: deque[tuple[Callable[[Any], None], Any]] = deque(maxlen=1024)
@@ -113,7 +128,7 @@ class PlantNode(Component):
         self.targets, self.commanded = wire.Reader(JointState), wire.ArrayReader()
         self.energy_message = convert.MultiArrayWriter([", ".join(ENERGIES) + " [J]"], [len(ENERGIES)])
         self.scene = Scene(v.odom_frame, v.friction, model.mass * float(np.linalg.norm(model.gravity)))
-        self.clock_every = max(1, round(v.update_rate / v.clock_rate)) if v.clock_rate else 1
+        self.clock_every = clock_every(v)
         self.slow_every = max(1, round(v.update_rate / v.marker_rate))
         self.connect_sensors()
 
@@ -195,7 +210,7 @@ class PlantNode(Component):
             actuation.kp, actuation.kd = kp, kd
             actuation.action, actuation.limit = v.timeout_action, limit
             actuation.targets.max_age = actuation.efforts.max_age = v.command_timeout
-            self.pace.factor = v.real_time_factor
+            self.pace.factor, self.clock_every = v.real_time_factor, clock_every(v)
 
         self.do(use)
         if self.active and names & {"real_time_factor", "thread_priority", "wake_latency"}:
@@ -246,10 +261,14 @@ class PlantNode(Component):
                 self.pace.wait()
             else:
                 self.answer_steppers()
-                self.send_clock(self.clock_message.stamped(round(1e9 * self.simulation.time)))
-                self.arrived.wait(PAUSED_PERIOD)
+                self.tell_time()
+                self.arrived.wait(CLOCK_PERIOD)
                 self.arrived.clear()
                 self.pace.restart()
+
+    def tell_time(self) -> None:
+        """Publish the clock, again if it stands."""
+        self.send_clock(self.clock_message.stamped(round(1e9 * self.simulation.time)))
 
     def answer_steppers(self) -> None:
         """Tell who asked for steps that they are done, or will not be."""
@@ -277,18 +296,23 @@ class PlantNode(Component):
 
     def await_command(self) -> None:
         """Lockstep: wait for a target stamped with this state; the first may take as long as it likes."""
-        targets, state = self.simulation.actuation.targets, self.simulation.time - 1e-7
-        end = time.monotonic() + self.values.lockstep_timeout
+        actuation, end = self.simulation.actuation, time.monotonic() + self.values.lockstep_timeout
+        targets = actuation.targets
         while not (self.stopping or self.simulation.paused):
             self.read_inbox()
-            if targets.stamp is not None and targets.stamp >= state:
-                return
+            state = self.simulation.time - SAME_INSTANT
+            if actuation.epoch >= state or (targets.stamp is not None and targets.stamp >= state):
+                return  # where the robot was just put nobody has seen it
             waiting = targets.receipt is None
-            came = self.arrived.wait(PAUSED_PERIOD if waiting else max(end - time.monotonic(), 0.0))
+            left = np.inf if waiting else end - time.monotonic()
+            came = self.arrived.wait(min(max(left, 0.0), CLOCK_PERIOD))
             self.arrived.clear()
-            if waiting and not came:
+            if came:
+                continue
+            self.tell_time()
+            if waiting:
                 self.publish()
-            elif not came:
+            elif left <= 0.0:
                 self.warn("lockstep: no target stamped with this state within lockstep_timeout")
                 return
 
@@ -443,7 +467,7 @@ class PlantNode(Component):
 
     def on_estop(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         """Latch the emergency stop (damped joints) or release it."""
-        self.do(lambda: self.simulation.actuation.stop(request.data))
+        self.do(lambda: self.simulation.stop(request.data))
         response.success = True
         return response
 
@@ -467,6 +491,10 @@ class PlantNode(Component):
         message = s.problem or ("paused" if s.paused else a.state)
         if message == "following" and a.efforts.receipt is not None and a.efforts.stale(s.time):
             level, message = WARN, "following joint_commands, effort_controller/commands silent"
+        if message == "following" and a.takeover:
+            message = "following, from the hold"
+        if self.model.floating_base and self.posture.see(self.plant.q[3:7].tolist()):
+            level, message = max(level, WARN), f"fallen: {message}"
         ages = sorted(self.ages) or [np.inf]  # np.quantile keeps the interpreter from the tick for 0.4 ms
         if (clocks := self.sources("/clock")) > 1:
             level, message = max(level, WARN), f"{clocks} publishers on /clock: {message}"
@@ -476,6 +504,8 @@ class PlantNode(Component):
             "command age p50 [s]": ages[len(ages) // 2],
             "command age p99 [s]": ages[99 * len(ages) // 100],
             "commands": a.targets.accepted + a.efforts.accepted,
+            "epoch [s]": max(a.epoch, EPOCH),
+            "commands from before the epoch": a.outdated,
             "joint_commands age [s]": a.targets.age(s.time),
             "effort_controller/commands age [s]": a.efforts.age(s.time),
             **self.pace.figures(),
@@ -487,6 +517,13 @@ class PlantNode(Component):
             **refused,
         }
         return level, message, values
+
+
+def clock_every(v: PlantParameters) -> int:
+    """Ticks from one message of /clock to the next: at `clock_rate`, and no more than CLOCK_GAP of wall time apart."""
+    asked = v.update_rate / v.clock_rate if v.clock_rate else 1.0
+    most = CLOCK_GAP * v.real_time_factor * v.update_rate if v.real_time_factor else asked
+    return max(1, min(round(asked), int(most)))
 
 
 def plant_params(v: PlantParameters) -> PlantParams:
