@@ -17,7 +17,7 @@ from rclpy.qos import ReliabilityPolicy
 from ros_nodes import Peer, Process, nanoseconds, peer, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
-from std_msgs.msg import Float64MultiArray, UInt32
+from std_msgs.msg import Float64MultiArray, Header, UInt32
 from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -198,6 +198,15 @@ def test_a_push_beyond_all_measure_pauses_with_the_reason_until_the_reset(us):
     us.until(lambda: us.status("plant").get("message") == "holding", "the hold")
 
 
+def test_a_push_that_cannot_be_is_counted_and_a_warning_for_some_seconds(us):
+    us.until(lambda: us.status("plant").get("level") == "0", "the end of what was before")
+    us.send("plant/push", WrenchStamped(header=Header(frame_id="tail")))
+    us.until(lambda: us.status("plant").get("refused ~/push") == "1", "the count")
+    assert (us.status("plant")["level"], us.status("plant")["refused of late"]) == ("1", "refused ~/push")
+    us.until(lambda: us.status("plant")["level"] == "0", "the end of the warning")
+    assert us.status("plant")["refused ~/push"] == "1"
+
+
 def test_the_pose_that_rviz_gives_moves_the_robot_at_its_height(us):
     height = us.new("odom")[-1].pose.pose.position.z
     pose = PoseWithCovarianceStamped()
@@ -267,6 +276,7 @@ def test_sensor_noise_is_what_the_parameters_say():
 def test_the_emergency_stop_ignores_commands_and_damps(us):
     us.call(SetBool, "plant/estop", data=True)
     us.until(lambda: us.status("plant").get("message") == "stopped", "the diagnostic")
+    assert us.status("plant")["level"] == "2"
 
     def limp() -> bool:
         us.send("effort_controller/commands", Float64MultiArray(data=[3.0] * 12))

@@ -3,6 +3,7 @@
 import time
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Set
 from copy import copy
 from dataclasses import fields
@@ -24,6 +25,7 @@ from rclpy.time_source import CLOCK_TOPIC
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
+from ..control.recent import Recent
 from ..control.throttle import Throttle
 from ..errors import ParameterError, RobotDynamicsError, ShapeError
 from ..model import Model
@@ -41,6 +43,9 @@ STREAM = QoSProfile(depth=100)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 OWN_OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 OK, WARN, ERROR, STALE = 0, 1, 2, 3
+"""What they mean stands in docs/faults.md, the same for every node."""
+WARN_PERIOD = 5.0
+"""So long a diagnostic warns of a message that was refused [s]; the count stays."""
 NO_ROBOT = "no robot yet: set urdf_file or robot_description, or publish robot_description"
 LISTENERS_PERIOD = 0.1
 """Wall time between looks at who listens [s]; asking at each message would cost as much as writing it."""
@@ -73,11 +78,12 @@ class Component(LifecycleNode):
         super().__init__(name, automatically_declare_parameters_from_overrides=True)
         self.active, self.begun = False, False
         self._built, self._text = "", ""
-        self._refused, self._ignored = "", 0
+        self._refused = ""
         self._problem: Exception | None = None
         self.wake = Future()
         self.ended = False
-        self._warnings = Throttle(2.0)
+        self._warnings, self._recent = Throttle(2.0), Recent(WARN_PERIOD)
+        self.refusals: Counter[str] = Counter()
         self._urgency = Urgency()
         self.listened: frozenset[Publisher] = frozenset()
         self.values = self._declared()
@@ -240,6 +246,20 @@ class Component(LifecycleNode):
         if self._warnings.passes(text, time.monotonic()):
             self.get_logger().warning(text)
 
+    def refuse(self, topic: str, problem: object) -> None:
+        """Count a message that cannot be used, and say why."""
+        self.refusals[f"refused {topic}"] += 1
+        self.warn(f"{topic} refused: {problem}")
+
+    def doubts(self, refused: Mapping[str, int]) -> tuple[int, dict[str, object]]:
+        """Return the level that counts of refused messages lead to, and the counts with what grew of late.
+
+        To be asked with all counts, every time.
+        """
+        counts = {**refused, **self.refusals}
+        recent = self._recent.grown(counts, time.monotonic())
+        return (WARN if recent else OK), counts | ({"refused of late": ", ".join(recent)} if recent else {})
+
     # What rclpy calls.
 
     @property
@@ -273,7 +293,7 @@ class Component(LifecycleNode):
             try:
                 callback(data)
             except ShapeError as problem:
-                self.warn(f"{topic} refused: {problem}")
+                self.refuse(topic, problem)
 
         return guarded
 
@@ -289,7 +309,7 @@ class Component(LifecycleNode):
             try:
                 callback(newest[0])
             except ShapeError as problem:
-                self.warn(f"{made.topic} refused: {problem}")
+                self.refuse(made.topic, problem)
 
         self._taken[made] = update
         return update
@@ -383,7 +403,8 @@ class Component(LifecycleNode):
             self.order = self._joint_order()
             self.warm_up(kind_of(self.model))
             self.build()
-        self._built, self._refused, self._ignored = source, "", 0
+        self._built, self._refused = source, ""
+        self.refusals.clear()
         joints = ", ".join(f"{i} {name}" for i, name in enumerate(self.order))
         self.get_logger().info(f"{self.model.name}: {len(self.order)} joints: {joints}")
         if odd := self.model.report.nonphysical:
@@ -430,7 +451,7 @@ class Component(LifecycleNode):
         """Wake `run` to begin with the first good description; say so if another robot arrives later."""
         if self._built:
             if msg.data != self._built:
-                self._ignored += 1
+                self.refusals["ignored robot_description"] += 1
                 self.warn("another robot_description arrived: ignored; deactivate and clean up to load it")
         elif not self.wake.done():
             self._text = msg.data
@@ -486,9 +507,7 @@ class Component(LifecycleNode):
         if self.active:
             level, message, values = self.status()
         else:
-            level, message, values = STALE, self._idle(), {}
-        if self._ignored:
-            level, values = max(level, WARN), values | {"ignored robot_description": self._ignored}
+            level, message, values = STALE, self._idle(), dict(self.refusals)
         name = f"{self.get_fully_qualified_name().lstrip('/')}: {self.get_name()}"
         hardware = self.model.name if self._built else ""
         msg = DiagnosticArray(status=[convert.msg_from_status(name, hardware, level, message, values)])

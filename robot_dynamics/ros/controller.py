@@ -13,7 +13,7 @@ from ..control.limbs import find_legs
 from ..control.quadruped import QuadrupedController
 from ..control.state import MeasuredState
 from . import wire
-from .component import LATEST, NEWEST, OK, SENSOR, STALE, WARN, Component
+from .component import LATEST, NEWEST, SENSOR, STALE, WARN, Component
 from .parameters import ControllerParameters
 from .run import run
 
@@ -99,13 +99,14 @@ class ControllerNode(Component):
         """Report the phase of the gait, its input, and refused states."""
         age, phase = self.guard.age(self.waited()), self.control.phase
         refused = {f"refused: {cause}": n for cause, n in self.guard.counts.items()} | self.state.counts()
+        level, doubts = self.doubts(refused)
         starts = {"starts from where the joints were": self.control.starts}
-        values: dict[str, object] = {"state age [s]": age, "states": self.guard.accepted, **starts, **refused}
+        values: dict[str, object] = {"state age [s]": age, "states": self.guard.accepted, **starts, **doubts}
         if missing := self.missing():
             return STALE, missing, values
         if (publishers := self.sources("joint_states")) > 1:
             return WARN, f"{publishers} publishers on joint_states: {phase}", values
-        return (WARN if refused or phase == "fallen" else OK), phase, values
+        return (WARN if phase == "fallen" else level), phase, values
 
 
 def main() -> int:

@@ -25,7 +25,7 @@ from ..control.state import MeasuredState, StanceFlags
 from ..errors import RobotDynamicsError
 from ..model import Model
 from . import convert, wire
-from .component import ERROR, LATEST, NEWEST, OK, RELIABLE, SENSOR, STALE, WARN, Component, sender
+from .component import ERROR, LATEST, NEWEST, RELIABLE, SENSOR, STALE, WARN, Component, sender
 from .parameters import FeedforwardParameters
 from .run import run
 
@@ -206,7 +206,7 @@ class FeedforwardNode(Component):
             held = self.feeder.state.q[self.model.q_index]
             trajectory = Trajectory(self.model.joint_names, msg.joint_names, times, q, qd, qdd, held)
         except (RobotDynamicsError, ValueError) as problem:
-            self.warn(f"~/joint_trajectory refused: {problem}")
+            self.refuse("~/joint_trajectory", problem)
         else:
             self.feeder.trajectory, self.feeder.begun = trajectory, begun
 
@@ -282,6 +282,8 @@ class FeedforwardNode(Component):
         refused = feeder.state.counts()
         if self.payloads.refused:
             refused["refused payload"] = self.payloads.refused
+        refused |= {f"refused ~/reference: {cause}": n for cause, n in self.references.counts.items()}
+        level, doubts = self.doubts(refused)
         feet = feeder.stance.feet
         standing = ", ".join(foot for foot, on in zip(feet, feeder.stance.at(now), strict=True) if on)
         inside = sorted(self.seconds_inside) or [0.0]  # np.median keeps the interpreter from the next state
@@ -297,15 +299,15 @@ class FeedforwardNode(Component):
             "inside callback p50 [us]": 1e6 * inside[len(inside) // 2],
         }
         if feeder.limiter.stopped:
-            return ERROR, "emergency stop", values | refused
+            return ERROR, "emergency stop", values | doubts
         if missing := self.missing():
-            return STALE, missing, values | refused
+            return STALE, missing, values | doubts
         if (publishers := self.sources("joint_states")) > 1:
-            return WARN, f"{publishers} publishers on joint_states", values | refused
+            return WARN, f"{publishers} publishers on joint_states", values | doubts
         if not feeder.state.has_base:
-            return WARN, "no odom: base taken as level", values | refused
+            return WARN, "no odom: base taken as level", values | doubts
         message = "enabled" if feeder.limiter.enabled else "dry run"
-        return (WARN if refused else OK), message, values | refused
+        return level, message, values | doubts
 
 
 def limiter(model: Model, v: FeedforwardParameters) -> EffortLimiter:

@@ -16,7 +16,7 @@ from ..control.simulation import gains
 from ..control.state import MeasuredState
 from ..dynamics import center_of_mass
 from . import convert, wire
-from .component import ERROR, LATEST, NEWEST, OK, SENSOR, STALE, WARN, Component
+from .component import ERROR, LATEST, NEWEST, SENSOR, STALE, WARN, Component
 from .parameters import MonitorParameters
 from .run import run
 
@@ -127,7 +127,7 @@ class MonitorNode(Component):
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report inertia, consistency of the algorithms, model error and refusals."""
         s, model, v, now = self.state, self.model, self.values, self.waited()
-        refused = s.counts()
+        level, doubts = self.doubts(s.counts())
         values: dict[str, object] = {
             "mass [kg]": model.mass,
             "centre of mass [m]": text(center_of_mass(model, s.q)),
@@ -146,7 +146,7 @@ class MonitorNode(Component):
             },
         }
         if model.report.singular:
-            return ERROR, f"no inertia about {', '.join(model.report.singular)}", values | refused
+            return ERROR, f"no inertia about {', '.join(model.report.singular)}", values | doubts
         for name, (armature, viscous, coulomb) in zip(model.joint_names, self.residual.suggestion(), strict=True):
             if armature or viscous or coulomb:
                 values[f"suggested for {name}"] = (
@@ -159,18 +159,18 @@ class MonitorNode(Component):
             values["CRBA apart from closed form, relative"] = apart
         publishers = self.sources("joint_states")
         if missing := self.missing():
-            return STALE, missing, values | refused
+            return STALE, missing, values | doubts
         if error > v.consistency_limit:
-            return ERROR, "forward and inverse dynamics disagree", values | refused
+            return ERROR, "forward and inverse dynamics disagree", values | doubts
         if apart > CLOSED_FORM_LIMIT:
-            return ERROR, "mass matrix and closed form disagree", values | refused
+            return ERROR, "mass matrix and closed form disagree", values | doubts
         if publishers > 1:
-            return WARN, f"{publishers} publishers on joint_states", values | refused
+            return WARN, f"{publishers} publishers on joint_states", values | doubts
         if model.floating_base and self.posture.see(s.q[3:7].tolist()):
-            return WARN, "fallen", values | refused
+            return WARN, "fallen", values | doubts
         if self.figures.condition > v.condition_limit:
-            return WARN, "mass matrix nearly singular", values | refused
-        return (WARN if refused else OK), "inputs refused" if refused else "running", values | refused
+            return WARN, "mass matrix nearly singular", values | doubts
+        return level, "inputs refused" if level else "running", values | doubts
 
     def delays(self) -> dict[str, object]:
         """Age of commands, and how late they could come."""

@@ -36,7 +36,6 @@ from .component import (
     CLOCK_PERIOD,
     ERROR,
     LATEST,
-    OK,
     RELIABLE,
     SENSOR,
     STREAM,
@@ -107,7 +106,7 @@ class PlantNode(Component):
         self.posture = Posture()
         self.noisy = self.plant.params.noise != SensorNoise()
         self.ages: deque[float] = deque(maxlen=1000)
-        self.inbox: deque[tuple[Callable[[Any], None], Any]] = deque(maxlen=1024)
+        self.inbox: deque[tuple[str, Callable[[Any], None], Any]] = deque(maxlen=1024)
         self.wishes: deque[Callable[[], None]] = deque()
         self.steppers: list[threading.Event] = []
         self.arrived = threading.Event()
@@ -220,7 +219,7 @@ class PlantNode(Component):
         """Subscribe; the handler runs in the simulation's thread before its next tick."""
 
         def post(msg: Any) -> None:
-            self.inbox.append((handler, msg))
+            self.inbox.append((topic, handler, msg))
             self.arrived.set()
 
         self.subscription(kind, topic, post, qos, raw)
@@ -282,11 +281,11 @@ class PlantNode(Component):
         while self.wishes:
             self.wishes.popleft()()
         while self.inbox:
-            handler, msg = self.inbox.popleft()
+            topic, handler, msg = self.inbox.popleft()
             try:
                 handler(msg)
             except RobotDynamicsError as problem:
-                self.warn(str(problem))
+                self.refuse(topic, problem)
 
     def note_age(self) -> None:
         """Remember how old the command is that this tick uses."""
@@ -483,11 +482,12 @@ class PlantNode(Component):
         refused = {
             f"refused {k}: {cause}": n
             for k, g in (("targets", a.targets), ("efforts", a.efforts), ("joint state", s.placing))
-            for cause, n in g.counts.items()
+            for cause, n in dict(g.counts).items()  # at once: the other thread counts on
         }
         if self.payloads.refused:
             refused["refused payload"] = self.payloads.refused
-        level = ERROR if s.problem else WARN if refused or a.state in ("timed out", "stopped") else OK
+        level, doubts = self.doubts(refused)
+        level = ERROR if s.problem or a.stopped else WARN if a.state == "timed out" else level
         message = s.problem or ("paused" if s.paused else a.state)
         if message == "following" and a.efforts.receipt is not None and a.efforts.stale(s.time):
             level, message = WARN, "following joint_commands, effort_controller/commands silent"
@@ -514,7 +514,7 @@ class PlantNode(Component):
             "energy balance error [J]": energy.balance_error,
             **({"momentum error [N s]": energy.momentum_error} if self.model.floating_base else {}),
             "mass [kg]": self.plant.model.mass,
-            **refused,
+            **doubts,
         }
         return level, message, values
 
