@@ -33,6 +33,7 @@ from ..urdf import load_urdf
 from ..warm_up import kind_of, warm_up_once
 from . import convert, wire
 from .parameters import RobotParameters, checked, range_text, updated
+from .parent import Parent
 from .realtime import ANY, Urgency
 
 RELIABLE = QoSProfile(depth=10)
@@ -87,6 +88,7 @@ class Component(LifecycleNode):
         self._urgency = Urgency()
         self.listened: frozenset[Publisher] = frozenset()
         self.values = self._declared()
+        self._parent = Parent(self.values.end_with_process)
         self.add_on_set_parameters_callback(self._changed)
         self._owned: list[tuple[Any, Callable[[Any], object]]] = []
         self.steady = RclpyClock(clock_type=ClockType.STEADY_TIME)
@@ -500,6 +502,9 @@ class Component(LifecycleNode):
         return "inactive" if self._built else self._refused or "waiting for robot_description"
 
     def _diagnose(self) -> None:
+        if self._parent.gone and not self.ended:
+            self.get_logger().info(f"process {self._parent.pid} is gone: ending with it")
+            self.end()
         if self._read_clock is not None:  # rclpy stamps events of parameters and lifecycle by its own clock
             clock = Clock()
             convert.write_stamp(clock.clock, self.nanoseconds())

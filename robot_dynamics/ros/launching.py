@@ -1,5 +1,6 @@
 """What the launch files share: their arguments, where the robot comes from, how a node of this package is started."""
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -164,11 +165,12 @@ def node(
     """One node of this package: its files in config/, then `params_file`, then the `overrides` that are not None.
 
     `loop` says whether plant, controller and feedforward run together. The launch ends when the node does, and
-    as the node does.
+    as the node does; the node ends with the launch, also with one that is killed.
     """
     files = [*parameter_files(name, urdf_path(context), loop), *own_parameters(context)]
     joints = {"joints": listed(context, "joints")}
-    values = {key: value for key, value in {**robot(context), **joints, **overrides}.items() if value is not None}
+    given_here = {**robot(context), "end_with_process": os.getpid(), **joints, **overrides}
+    values = {key: value for key, value in given_here.items() if value is not None}
     return Node(
         package="robot_dynamics",
         executable=name,

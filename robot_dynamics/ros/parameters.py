@@ -52,6 +52,12 @@ class RobotParameters:
     autostart: bool = parameter(
         True, "Configure and activate at once; false: wait for lifecycle transitions.", fixed=True
     )
+    end_with_process: int = parameter(
+        0,
+        "Number of the process with which the node ends; 0: none. Launch files give their own.",
+        low=0,
+        fixed=True,
+    )
 
 
 @dataclass(frozen=True, slots=True)
