@@ -26,10 +26,10 @@ from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
 from ..control.recent import Recent
+from ..control.robot import immovable, load_robot
 from ..control.throttle import Throttle
 from ..errors import ParameterError, RobotDynamicsError, ShapeError
 from ..model import Model
-from ..urdf import load_urdf
 from ..warm_up import kind_of, warm_up_once
 from . import convert, wire
 from .parameters import RobotParameters, checked, range_text, updated
@@ -401,16 +401,25 @@ class Component(LifecycleNode):
             raise ParameterError(NO_ROBOT)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            self.model = load_urdf(source, floating_base=values.floating_base, armature=dict(values.armature))
+            self.model = load_robot(
+                source,
+                floating_base=values.floating_base,
+                armature=values.armature,
+                damping=values.joint_damping,
+                friction=values.joint_friction,
+            )
             self.order = self._joint_order()
             self.warm_up(kind_of(self.model))
             self.build()
         self._built, self._refused = source, ""
         self.refusals.clear()
         joints = ", ".join(f"{i} {name}" for i, name in enumerate(self.order))
-        self.get_logger().info(f"{self.model.name}: {len(self.order)} joints: {joints}")
+        base = "floating" if self.model.floating_base else "fixed"
+        self.get_logger().info(f"{self.model.name}, {base} base, {len(self.order)} joints: {joints}")
         if odd := self.model.report.nonphysical:
             self.get_logger().warning(f"odd inertias, used as they are: {'; '.join(odd)}")
+        if stuck := immovable(self.model):
+            self.get_logger().warning(f"no motor moves these joints: {'; '.join(stuck)}; see joint_friction")
         for warning in caught:
             self.get_logger().warning(str(warning.message))
 

@@ -38,7 +38,23 @@ class RobotParameters:
 
     urdf_file: str = parameter("", "Path of the URDF; empty: the parameter or topic robot_description.", fixed=True)
     robot_description: str = parameter("", "URDF text; empty: urdf_file or the topic robot_description.", fixed=True)
-    floating_base: bool = parameter(True, "Whether the root link moves freely.", fixed=True)
+    floating_base: bool = parameter(
+        True, "Whether the root link moves freely; one without mass, or that is called world, never does.", fixed=True
+    )
+    joint_damping: tuple[float, ...] = parameter(
+        (-1.0,),
+        "Viscous friction in place of the URDF's, one or per joint; -1: as in the URDF.",
+        "N m s/rad",
+        low=-1,
+        fixed=True,
+    )
+    joint_friction: tuple[float, ...] = parameter(
+        (-1.0,),
+        "Coulomb friction in place of the URDF's, one or per joint; -1: as in the URDF.",
+        "N m",
+        low=-1,
+        fixed=True,
+    )
     armature: dict[str, float] = parameter(  # noqa: RUF009 - a field
         {},
         "Reflected rotor inertia of each joint, gear ratio squared times the rotor's inertia.",

@@ -27,6 +27,7 @@ from ..control.imu import ImuMount
 from ..control.pace import Pace
 from ..control.payload import Payloads
 from ..control.posture import Posture
+from ..control.robot import immovable
 from ..control.simulation import EPOCH, Simulation, chosen_points, fitting_gains, gains, home_pose
 from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
@@ -103,7 +104,7 @@ class PlantNode(Component):
         self.pace = Pace(1.0 / v.update_rate, v.real_time_factor, self.tell_time)
         self.imu_mount = ImuMount(model, v.imu_link)
         self.payloads = Payloads(model)
-        self.posture = Posture()
+        self.posture, self.immovable = Posture(), len(immovable(model))
         self.noisy = self.plant.params.noise != SensorNoise()
         self.ages: deque[float] = deque(maxlen=1000)
         self.inbox: deque[tuple[str, Callable[[Any], None], Any]] = deque(maxlen=1024)
@@ -495,6 +496,11 @@ class PlantNode(Component):
             message = "following, from the hold"
         if self.model.floating_base and self.posture.see(self.plant.q[3:7].tolist()):
             level, message = max(level, WARN), f"fallen: {message}"
+        if self.immovable:
+            level, message = (
+                max(level, WARN),
+                f"{self.immovable} joints with friction above their effort limit: {message}",
+            )
         ages = sorted(self.ages) or [np.inf]  # np.quantile keeps the interpreter from the tick for 0.4 ms
         if (clocks := self.sources("/clock")) > 1:
             level, message = max(level, WARN), f"{clocks} publishers on /clock: {message}"
