@@ -216,6 +216,8 @@ NO_FEET = """<robot name="ball"><link name="ball"><inertial><mass value="1"/>
         ("plant", None, ["-p", "joints:=[FR_abad, elbow]"], ["elbow", "FR_knee"]),
         ("plant", None, ["-p", "timestep:=0.3"], ["timestep", "0.02"]),
         ("plant", None, ["-p", "time_step:=0.001"], ["time_step", "timestep"]),
+        ("plant", None, ["-p", "sensor_rate:=300.0"], ["update_rate", "sensor_rate", "300"]),
+        ("monitor", None, ["-p", "joint_friction:=[1.0, 2.0]"], ["joint_friction", "1 or 12 values, got 2"]),
         ("controller", None, ["-p", "feet:=[nose]"], ["nose", "FR_knee"]),
     ],
 )

@@ -14,7 +14,7 @@ from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue, SetParametersResult
 from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
 from rclpy.qos import ReliabilityPolicy
-from ros_nodes import Peer, Process, nanoseconds, peer, running
+from ros_nodes import URDF, Peer, Process, nanoseconds, peer, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray, Header, UInt32
@@ -320,6 +320,35 @@ def test_a_plant_that_was_held_up_leaves_no_tick_out_and_counts_the_late_one():
         us.until(lambda: int(us.status("held/plant").get("late ticks", "0")), "the late tick")
         assert set(np.diff([stamp(m) for m in states])) == {PERIOD}
         assert plant.end() == (0, [])
+
+
+def test_sensors_may_be_slower_than_commands():
+    options = ("update_rate:=200.0", "timestep:=0.005", "sensor_rate:=50.0", "noise_position:=0.01")
+    plant = Process("plant", "-r", "__ns:=/slow", *(word for option in options for word in ("-p", option)))
+    with running(plant), peer() as us:
+        heard = [us.listen(kind, f"slow/{topic}") for kind, topic in ((JointState, "joint_states"), (Imu, "imu/data"))]
+        us.new("slow/joint_states", 30)
+        for messages in heard:
+            assert set(np.diff([stamp(m) for m in messages])) == {2 * PERIOD}
+            assert all(stamp(m) % (2 * PERIOD) == 0 for m in messages)
+        assert plant.end() == (0, [])
+
+
+def test_friction_that_holds_the_joints_is_named_and_can_be_replaced(tmp_path):
+    urdf = tmp_path / "stuck.urdf"
+    urdf.write_text(URDF.read_text().replace("<limit", '<dynamics damping="0" friction="10000"/><limit'))
+    quickly = ("-r", "/clock:=clock", "-p", "update_rate:=100.0", "-p", "timestep:=0.002")
+    for friction, level in ((), "1"), (("-p", "joint_friction:=[0.1]"), "0"):
+        plant = Process("plant", "-r", "__ns:=/stuck", *quickly, *friction, urdf=urdf)
+        with running(plant), peer() as us:
+            us.until(lambda us=us: us.status("stuck/plant").get("message", "").endswith("holding"), "the diagnostic")
+            status = us.status("stuck/plant")
+            assert status["level"] == level
+            named = "joint 'FR_abad' has a friction of 10000 and an effort limit of"
+            assert any(named in line for line in plant.lines) == (level == "1")
+            if level == "1":
+                assert status["message"] == "12 joints with friction above their effort limit: holding"
+            assert plant.end() == (0, [])
 
 
 def forces(msg: MultiDOFJointState) -> np.ndarray:

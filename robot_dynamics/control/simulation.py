@@ -49,6 +49,11 @@ class Simulation:
         return self._offset + self.plant.time
 
     @property
+    def ticks(self) -> int:
+        """Periods since the EPOCH."""
+        return round((self.time - EPOCH) / self.period)
+
+    @property
     def joints(self) -> Array:
         """Joint positions (n,)."""
         return self.plant.q[self.plant.model.q_index]

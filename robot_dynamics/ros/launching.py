@@ -121,9 +121,11 @@ def urdf_path(context: LaunchContext) -> Path | None:
     Raises
     ------
     RobotDynamicsError
-        There is no such file.
+        There is no such file, or arguments for xacro come with another.
     """
     file, package = given(context, "urdf_file"), given(context, "description_package")
+    if given(context, "xacro_args") and not file.endswith(".xacro"):
+        raise RobotDynamicsError(f"launch argument 'xacro_args' is for a .xacro file, got 'urdf_file:={file}'")
     if file == FROM_TOPIC:
         return None
     path = Path(get_package_share_directory(package), file) if package else Path(file).expanduser()
@@ -136,8 +138,12 @@ def description(context: LaunchContext, path: Path) -> str:
     """Text of the URDF in `path`, processed by xacro if it is a .xacro file."""
     if path.suffix != ".xacro":
         return path.read_text()
-    import xacro
-
+    try:
+        import xacro
+    except ImportError:
+        raise RobotDynamicsError(
+            f"'{path}' needs xacro: sudo apt install ros-$ROS_DISTRO-xacro, or pip install 'robot_dynamics[xacro]'"
+        ) from None
     words = [word.split(":=", 1) for word in shlex.split(given(context, "xacro_args"))]
     if any(len(word) != 2 for word in words):
         raise RobotDynamicsError(

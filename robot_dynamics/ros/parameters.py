@@ -82,6 +82,14 @@ class PlantParameters(RobotParameters):
 
     timestep: float = parameter(0.001, "Step of the simulation.", "s", low=1e-5, high=0.02, fixed=True)
     update_rate: float = parameter(1000.0, "Rate of commands in and states out.", "Hz", low=1, high=10000, fixed=True)
+    sensor_rate: float = parameter(
+        0.0,
+        "Rate of joint_states, odom, imu/data and contacts, a whole fraction of update_rate; 0: update_rate.",
+        "Hz",
+        low=0,
+        high=10000,
+        fixed=True,
+    )
     real_time_factor: float = parameter(1.0, "Simulated over wall time; 0: as fast as possible.", low=0, high=100)
     clock_rate: float = parameter(
         0.0,

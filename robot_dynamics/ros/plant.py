@@ -81,6 +81,11 @@ class PlantNode(Component):
             raise ParameterError(
                 f"1 / update_rate must be a multiple of timestep, got {v.update_rate} and {v.timestep}"
             )
+        self.sense_every = round(v.update_rate / v.sensor_rate) if v.sensor_rate else 1
+        if v.sensor_rate and abs(self.sense_every * v.sensor_rate / v.update_rate - 1.0) > 1e-9:
+            raise ParameterError(
+                f"update_rate must be a multiple of sensor_rate, got {v.update_rate} and {v.sensor_rate}"
+            )
         points = chosen_points(model, [link for link in v.contact_links if link])
         self.plant = Plant(model, plant_params(v), points)
         self.fitting = fitting_gains(model)
@@ -106,6 +111,8 @@ class PlantNode(Component):
         self.payloads = Payloads(model)
         self.posture, self.immovable = Posture(), len(immovable(model))
         self.noisy = self.plant.params.noise != SensorNoise()
+        self.reading: Measurement | None = None
+        self.sensed = -np.inf
         self.ages: deque[float] = deque(maxlen=1000)
         self.inbox: deque[tuple[str, Callable[[Any], None], Any]] = deque(maxlen=1024)
         self.wishes: deque[Callable[[], None]] = deque()
@@ -245,7 +252,6 @@ class PlantNode(Component):
 
     def loop(self) -> None:
         """Take the messages, go on by a tick, publish, wait for the deadline."""
-        self.sense()
         self.publish()
         while not self.stopping:
             if self.values.lockstep:
@@ -255,7 +261,6 @@ class PlantNode(Component):
             if self.simulation.paused:
                 self.count_listeners()  # a single step is for whoever listens by now
             if self.simulation.tick():
-                self.sense()
                 self.publish()
                 self.answer_steppers()
                 self.pace.wait()
@@ -295,12 +300,12 @@ class PlantNode(Component):
             self.ages.append(age)
 
     def await_command(self) -> None:
-        """Lockstep: wait for a target stamped with this state; the first may take as long as it likes."""
+        """Lockstep: wait for a target stamped with the last state; the first may take as long as it likes."""
         actuation, end = self.simulation.actuation, time.monotonic() + self.values.lockstep_timeout
         targets = actuation.targets
         while not (self.stopping or self.simulation.paused):
             self.read_inbox()
-            state = self.simulation.time - SAME_INSTANT
+            state = min(self.sensed, self.simulation.time) - SAME_INSTANT
             if actuation.epoch >= state or (targets.stamp is not None and targets.stamp >= state):
                 return  # where the robot was just put nobody has seen it
             waiting = targets.receipt is None
@@ -316,28 +321,37 @@ class PlantNode(Component):
                 self.warn("lockstep: no target stamped with this state within lockstep_timeout")
                 return
 
-    def sense(self) -> None:
-        """Read the sensors, once per tick so that noise depends on nothing else."""
-        self.reading = self.plant.measure() if self.noisy else None
-
     def publish(self) -> None:
-        """Publish the state to whoever listens; joint states, which controllers answer, after all that goes with them.
+        """Publish what is due in this tick, to whoever listens.
 
         All is written first: a send right after another finds its code in the cache and the receiver awake.
         """
-        now, listened = round(1e9 * self.simulation.time), self.listened
+        ticks, due = self.pace.ticks, self.simulation.ticks % self.sense_every == 0
+        if due:
+            self.sense()
+        if ticks % self.clock_every == 0:
+            self.tell_time()
+        if due:
+            self.send_sensors()
+        if ticks % self.slow_every == 0:
+            self.publish_slowly(round(1e9 * self.simulation.time), self.plant.q)
+
+    def sense(self) -> None:
+        """Write what sensors read into the messages; noise is drawn once for each time, and depends on nothing else."""
+        if self.simulation.time != self.sensed:
+            self.sensed, self.reading = self.simulation.time, self.plant.measure() if self.noisy else None
         self.read_sensors()
         if self.reading is not None:
             self.add_noise(self.reading)
-        if not listened.isdisjoint(self.touching):
-            self.write_contacts(listened)
-        if self.pace.ticks % self.clock_every == 0:
-            self.send_clock(self.clock_message.stamped(now))
+        if not self.listened.isdisjoint(self.touching):
+            self.write_contacts(self.listened)
+
+    def send_sensors(self) -> None:
+        """Publish what was sensed; joint states, which controllers answer, after all that goes with them."""
+        now, listened = round(1e9 * self.sensed), self.listened
         for publisher, send, message in self.stream:
             if publisher in listened:
                 send(message.stamped(now))
-        if self.pace.ticks % self.slow_every == 0:
-            self.publish_slowly(now, self.plant.q)
 
     def add_noise(self, reading: Measurement) -> None:
         """Let joint states and the IMU say what noisy sensors read."""
