@@ -253,7 +253,7 @@ class Plant:
             tuple(self.settings),
         )
         self._memory = self.problem[:-1], tuple(self.problem.work)
-        self._touch = tuple(np.empty((3, len(self.points), 3)))
+        self._touch = (np.empty((k := len(self.points), 3)), np.empty((k, 3)), np.empty((k, 3)))
         self._bind()
         self.reset(neutral(model), np.zeros(model.nv))
 

@@ -5,8 +5,9 @@ import pytest
 
 import robot_dynamics as rd
 from robot_dynamics.control import pace
+from robot_dynamics.control import simulation as simulation_module
 from robot_dynamics.control.actuation import Actuation
-from robot_dynamics.control.simulation import EPOCH, Simulation, chosen_points, gains, home_pose
+from robot_dynamics.control.simulation import EPOCH, Simulation, chosen_points, fitting_gains, gains, home_pose
 from robot_dynamics.control.support import convex_hull
 from robot_dynamics.errors import ModelError, UnknownNameError
 from robot_dynamics.plant import Plant, PlantParams
@@ -126,6 +127,15 @@ def test_gains_left_out_fit_the_weight():
     assert doubled == pytest.approx(2.0 * kp)
     assert damping == pytest.approx(2.0 * kd)
     assert gains(model, [3.0], [4.0]) == (pytest.approx([3.0]), pytest.approx([4.0]))
+
+
+def test_gains_set_at_run_time_search_no_stance(monkeypatch):
+    """The search takes a third of a second, in which the plant would miss its ticks."""
+    model = turret(floating=True)
+    fitting = fitting_gains(model)
+    expected = gains(model, [0.0], [0.0])
+    monkeypatch.setattr(simulation_module, "find_legs", lambda _: pytest.fail("a search"))
+    np.testing.assert_array_equal(gains(model, [0.0], [0.0], fitting), expected)
 
 
 class Clock:

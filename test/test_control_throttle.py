@@ -3,6 +3,7 @@
 import pytest
 
 from robot_dynamics.control.guard import InputGuard
+from robot_dynamics.control.recent import Recent
 from robot_dynamics.control.throttle import Throttle
 
 
@@ -34,3 +35,14 @@ def test_a_thousand_stale_messages_are_one_warning():
         assert inputs.accept_named(("a",), (), now - 0.5 - 1e-5 * i, now) is None
         said += throttle.passes(f"joint_states {inputs.problem}", now)
     assert said == 1
+
+
+def test_counts_that_have_grown_are_named_for_a_while():
+    recent = Recent(5.0)
+    assert recent.grown({"a": 0}, 100.0) == []
+    assert recent.grown({"a": 1}, 101.0) == ["a"]
+    assert recent.grown({"a": 1, "b": 2}, 105.9) == ["a", "b"]
+    assert recent.grown({"a": 1, "b": 2}, 106.1) == ["b"]
+    assert recent.grown({"a": 2, "b": 2}, 200.0) == ["a"]
+    assert recent.grown({"a": 0, "b": 2}, 300.0) == [], "it was counted anew"
+    assert recent.grown({"a": 1, "b": 2}, 301.0) == ["a"]

@@ -98,6 +98,21 @@ def test_what_is_odd_is_said(capsys, tmp_path):
     assert robot["joints"][0]["effort"] is None
 
 
+def test_the_base_is_that_of_the_nodes(capsys, tmp_path):
+    """It moves, unless it has no mass, is called world, or is said to stand."""
+    assert json.loads(inspect(capsys, MINI_CHEETAH, "--json"))["floating_base"]
+    assert not json.loads(inspect(capsys, MINI_CHEETAH, "--json", "--no-floating-base"))["floating_base"]
+    bolted = saved(tmp_path, MINI_CHEETAH.read_text().replace('"base"', '"world"'))
+    assert not json.loads(inspect(capsys, bolted, "--json"))["floating_base"]
+
+
+def test_friction_that_no_motor_overcomes_is_said(capsys, tmp_path):
+    text = MINI_CHEETAH.read_text().replace("<limit", '<dynamics friction="10000"/><limit')
+    path = saved(tmp_path, text)
+    assert "joint 'FR_knee' has a friction of 10000 and an effort limit of 27.99" in inspect(capsys, path)
+    assert len(json.loads(inspect(capsys, path, "--json"))["immovable"]) == 12
+
+
 def test_a_robot_without_joints(capsys, tmp_path):
     assert "1 links, 0 joints" in inspect(capsys, saved(tmp_path, chain_text("a")))
 

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,50 @@ def test_broken_xacro_is_one_sentence(prefix, tmp_path):
     (tmp_path / "a.xacro").write_text('<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="${nobody}"/>')
     assert "nobody" in refusal(prefix, "plant", f"urdf_file:={tmp_path / 'a.xacro'}")
     assert "'xacro_args'" in refusal(prefix, "plant", f"urdf_file:={tmp_path / 'a.xacro'}", "xacro_args:=a")
+
+
+def test_arguments_for_xacro_need_a_xacro_file(prefix):
+    for file in (launching.MINI_CHEETAH, "topic"):
+        printed = refusal(prefix, "plant", f"urdf_file:={file}", "xacro_args:=a:=1")
+        assert f"launch argument 'xacro_args' is for a .xacro file, got 'urdf_file:={file}'" in printed
+
+
+def test_without_xacro_it_is_said_what_to_type(prefix, tmp_path, monkeypatch):
+    (tmp_path / "xacro.py").write_text("raise ImportError")
+    (tmp_path / "a.xacro").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    printed = refusal(prefix, "plant", f"urdf_file:={tmp_path / 'a.xacro'}")
+    assert "sudo apt install ros-$ROS_DISTRO-xacro" in printed
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
+def test_nodes_end_with_a_launch_that_is_told_or_made_to(prefix, number):
+    for kind in KINDS:
+        warm_up_once(print, kind)
+    process, lines = start(prefix, "quadruped"), []
+    try:
+        while sum(line.rstrip().endswith(": ready") for line in lines) < LAUNCHES["quadruped"]:
+            line = process.stdout.readline()
+            assert line, "".join(lines)
+            lines.append(line)
+        started = [int(pid) for pid in re.findall(r"process started with pid \[(\d+)\]", "".join(lines))]
+        process.send_signal(number)
+        process.communicate(timeout=60)
+        assert len(started) >= LAUNCHES["quadruped"]
+        deadline = time.monotonic() + 60
+        while left := [pid for pid in started if runs(pid)]:
+            assert time.monotonic() < deadline, f"processes {left} go on"
+            time.sleep(0.05)
+    finally:
+        process.kill()
+
+
+def runs(pid):
+    """Whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 @pytest.mark.slow

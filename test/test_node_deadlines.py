@@ -136,6 +136,13 @@ def test_efforts_that_fall_silent_lose_the_joints_in_time(us):
     """Each message holds another effort: the first state that shows the last one tells the tick that took it."""
     us.call(Trigger, "plant/reset")
     states, efforts = us.heard["joint_states"], 0.6 + 0.001 * np.arange(20)
+
+    def taken_over() -> bool:
+        us.send("effort_controller/commands", Float64MultiArray(data=[0.5] * 12))
+        us.new("joint_states")
+        return np.allclose(states[-1].effort, 0.5)
+
+    us.until(taken_over, "the end of the hold")
     for effort in efforts:
         us.new("joint_states")
         us.send("effort_controller/commands", Float64MultiArray(data=[effort] * 12))

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.ros
 NAN = float("nan")
 TIMEOUT = 0.1
 """The `state_timeout` of every listener [s]."""
-STALE = "3"
+OK, WARN, STALE = "0", "1", "3"
 MODEL = load_urdf(URDF, floating_base=True)
 OPTIONS = {
     "monitor": (),
@@ -188,6 +188,38 @@ def test_a_clock_that_jumps_back_is_named_and_work_goes_on(room: Room):
     room.well()
     room.us.until(lambda: (room.sensors.tick(), all(x.count(key) > before[x] for x in room.listeners))[-1], key)
     room.well()
+
+
+def test_one_bad_state_is_a_warning_for_some_seconds_and_counted_for_good(room: Room):
+    """Not of the estimator, whose warning is that of a robot without odom."""
+    room.well()
+    us, sensors, key = room.us, room.sensors, "wrong length"
+    listeners = [x for x in room.listeners if x.name != "estimator"]
+    before = {x: x.count(key) for x in listeners}
+
+    def end_of_warnings() -> bool:
+        sensors.tick()
+        return all(x.status("level") == OK for x in listeners)
+
+    us.until(end_of_warnings, "the end of what was before")
+
+    def refused() -> bool:
+        sensors.send(name=[])
+        sensors.tick()
+        return all(x.count(key) > before[x] for x in listeners)
+
+    us.until(refused, key)
+
+    def warned() -> bool:
+        sensors.tick()
+        return all(x.status("level") == WARN and key in x.status("refused of late") for x in listeners)
+
+    us.until(warned, "the warning")
+    counted = {x: x.count(key) for x in listeners}
+    us.until(end_of_warnings, "the end of the warning")
+    for x in listeners:
+        assert x.count(key) >= counted[x] > before[x]
+        assert not x.status("refused of late")
 
 
 def test_joints_are_taken_by_name(room: Room):

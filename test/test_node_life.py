@@ -217,6 +217,8 @@ NO_FEET = """<robot name="ball"><link name="ball"><inertial><mass value="1"/>
         ("plant", None, ["-p", "timestep:=0.3"], ["timestep", "0.02"]),
         ("plant", None, ["-p", "time_step:=0.001"], ["time_step", "timestep"]),
         ("monitor", None, ["-p", "gravity:=[0.0, -9.81]"], ["gravity", "(3,)", "(2,)"]),
+        ("plant", None, ["-p", "sensor_rate:=300.0"], ["update_rate", "sensor_rate", "300"]),
+        ("monitor", None, ["-p", "joint_friction:=[1.0, 2.0]"], ["joint_friction", "1 or 12 values, got 2"]),
         ("controller", None, ["-p", "feet:=[nose]"], ["nose", "FR_knee"]),
     ],
 )
@@ -305,6 +307,41 @@ def test_lifecycle_transitions_work_while_states_and_commands_stream_and_inactiv
             else:
                 node.popen.send_signal(number)
             assert node.result(before) == (0, [])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize("name", ["plant", "controller"])
+def test_a_node_that_is_to_end_with_a_process_does_so(name, number):
+    """A shell takes the part of a launch; it passes nothing on."""
+    node = f"{sys.executable} -m robot_dynamics.ros.{name} --ros-args -p urdf_file:={URDF}"
+    shell = Process(name, command=["sh", "-c", f"{node} -p end_with_process:=$$ & wait"])
+    with running(shell):
+        shell.await_line("ready")
+        before = len(shell.lines)
+        assert shell.end(number)[0] == -number
+        shell.await_line("<end>")
+        assert len(shell.lines) == before + 2
+        assert f"process {shell.popen.pid} is gone: ending with it" in shell.lines[before]
+
+
+@pytest.mark.parametrize("given", [0, 2**30], ids=["none", "gone at the start"])
+def test_a_node_ends_with_nobody_unless_it_is_told(given):
+    node = f"{sys.executable} -m robot_dynamics.ros.controller --ros-args -p urdf_file:={URDF}"
+    shell = Process("controller", command=["sh", "-c", f"{node} -p end_with_process:={given} & echo node $!; wait"])
+    with running(shell), peer() as us:
+        shell.await_line("node ")
+        pid = int(next(line for line in shell.lines if line.startswith("node ")).split()[1])
+        if given:
+            shell.await_line(f"process {given} is gone: ending with it")
+        else:
+            us.until(lambda: us.status("controller").get("message") == "no joint_states", "a diagnostic")
+            shell.popen.kill()
+            shell.popen.wait(PATIENCE)
+            for _ in range(2):
+                us.statuses.clear()
+                us.until(lambda: us.status("controller"), "a node that goes on")
+            os.kill(pid, signal.SIGINT)
+        shell.await_line("<end>")
 
 
 @pytest.mark.parametrize("waiting", ["start_paused", "lockstep"])

@@ -88,6 +88,21 @@ def run_in_lockstep(ticks: int) -> list[JointState]:
     return [unique[stamp] for stamp in sorted(unique)]
 
 
+def test_in_lockstep_with_slower_sensors_the_plant_waits_for_the_answer_to_each_of_their_states():
+    plant = Process("plant", *FAST, "-p", "sensor_rate:=250.0")
+    with running(plant), peer() as us:
+        odom, commands = us.listen(Odometry, "odom", 10000), us.listen(JointState, "joint_commands", 10000)
+        us.until(lambda: odom, "a state before the first target")
+        controller = Process("controller", *SIMULATED, "-p", "stand_time:=0.8")
+        with running(controller):
+            us.until(lambda: odom and seconds(odom[-1]) > 2.5, "the run")
+        answered = {nanoseconds(m.header.stamp) for m in commands}
+        stamps = sorted({nanoseconds(m.header.stamp) for m in odom})
+        assert set(np.diff(stamps)) == {4_000_000}
+        assert len([s for s in stamps[:-2] if s in answered]) > 0.95 * len(stamps)
+        assert odom[-1].pose.pose.position.z == pytest.approx(0.295, rel=0.05)
+
+
 def test_runs_in_lockstep_are_the_same_to_the_bit():
     first, second = run_in_lockstep(300), run_in_lockstep(300)
     pairs = [(a, b) for a in first for b in second if a.header.stamp == b.header.stamp]

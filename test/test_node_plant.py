@@ -11,13 +11,13 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from geometry_msgs.msg import InertiaStamped, PoseStamped, PoseWithCovarianceStamped, WrenchStamped
 from nav_msgs.msg import Odometry
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue, SetParametersResult
+from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
 from rclpy.qos import ReliabilityPolicy
-from ros_nodes import Peer, Process, nanoseconds, peer, running
+from ros_nodes import URDF, Peer, Process, nanoseconds, peer, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
-from std_msgs.msg import Float64MultiArray, UInt32
+from std_msgs.msg import Float64MultiArray, Header, UInt32
 from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -198,6 +198,15 @@ def test_a_push_beyond_all_measure_pauses_with_the_reason_until_the_reset(us):
     us.until(lambda: us.status("plant").get("message") == "holding", "the hold")
 
 
+def test_a_push_that_cannot_be_is_counted_and_a_warning_for_some_seconds(us):
+    us.until(lambda: us.status("plant").get("level") == "0", "the end of what was before")
+    us.send("plant/push", WrenchStamped(header=Header(frame_id="tail")))
+    us.until(lambda: us.status("plant").get("refused ~/push") == "1", "the count")
+    assert (us.status("plant")["level"], us.status("plant")["refused of late"]) == ("1", "refused ~/push")
+    us.until(lambda: us.status("plant")["level"] == "0", "the end of the warning")
+    assert us.status("plant")["refused ~/push"] == "1"
+
+
 def test_the_pose_that_rviz_gives_moves_the_robot_at_its_height(us):
     height = us.new("odom")[-1].pose.pose.position.z
     pose = PoseWithCovarianceStamped()
@@ -267,6 +276,7 @@ def test_sensor_noise_is_what_the_parameters_say():
 def test_the_emergency_stop_ignores_commands_and_damps(us):
     us.call(SetBool, "plant/estop", data=True)
     us.until(lambda: us.status("plant").get("message") == "stopped", "the diagnostic")
+    assert us.status("plant")["level"] == "2"
 
     def limp() -> bool:
         us.send("effort_controller/commands", Float64MultiArray(data=[3.0] * 12))
@@ -312,6 +322,35 @@ def test_a_plant_that_was_held_up_leaves_no_tick_out_and_counts_the_late_one():
         assert plant.end() == (0, [])
 
 
+def test_sensors_may_be_slower_than_commands():
+    options = ("update_rate:=200.0", "timestep:=0.005", "sensor_rate:=50.0", "noise_position:=0.01")
+    plant = Process("plant", "-r", "__ns:=/slow", *(word for option in options for word in ("-p", option)))
+    with running(plant), peer() as us:
+        heard = [us.listen(kind, f"slow/{topic}") for kind, topic in ((JointState, "joint_states"), (Imu, "imu/data"))]
+        us.new("slow/joint_states", 30)
+        for messages in heard:
+            assert set(np.diff([stamp(m) for m in messages])) == {2 * PERIOD}
+            assert all(stamp(m) % (2 * PERIOD) == 0 for m in messages)
+        assert plant.end() == (0, [])
+
+
+def test_friction_that_holds_the_joints_is_named_and_can_be_replaced(tmp_path):
+    urdf = tmp_path / "stuck.urdf"
+    urdf.write_text(URDF.read_text().replace("<limit", '<dynamics damping="0" friction="10000"/><limit'))
+    quickly = ("-r", "/clock:=clock", "-p", "update_rate:=100.0", "-p", "timestep:=0.002")
+    for friction, level in ((), "1"), (("-p", "joint_friction:=[0.1]"), "0"):
+        plant = Process("plant", "-r", "__ns:=/stuck", *quickly, *friction, urdf=urdf)
+        with running(plant), peer() as us:
+            us.until(lambda us=us: us.status("stuck/plant").get("message", "").endswith("holding"), "the diagnostic")
+            status = us.status("stuck/plant")
+            assert status["level"] == level
+            named = "joint 'FR_abad' has a friction of 10000 and an effort limit of"
+            assert any(named in line for line in plant.lines) == (level == "1")
+            if level == "1":
+                assert status["message"] == "12 joints with friction above their effort limit: holding"
+            assert plant.end() == (0, [])
+
+
 def forces(msg: MultiDOFJointState) -> np.ndarray:
     """[place, force] (k, 6) of the points that carry something."""
     rows = ((t.translation, w.force) for t, w in zip(msg.transforms, msg.wrench, strict=True))
@@ -336,6 +375,34 @@ def test_the_qos_of_a_topic_can_be_overridden():
 
 def set_parameter(us: Peer, name: str, value: ParameterValue):
     return us.call(SetParameters, "plant/set_parameters", parameters=[Parameter(name=name, value=value)]).results[0]
+
+
+def test_both_gains_change_together_or_not_at_all(us):
+    double = ParameterType.PARAMETER_DOUBLE_ARRAY
+
+    def together(kp: list[float], kd: list[float]) -> SetParametersResult:
+        given = {"kp": kp, "kd": kd}.items()
+        pair = [Parameter(name=k, value=ParameterValue(type=double, double_array_value=v)) for k, v in given]
+        return us.call(SetParametersAtomically, "plant/set_parameters_atomically", parameters=pair).result
+
+    refused = together([80.0], [1.0, 2.0])
+    assert not refused.successful
+    assert "'kd' must have 1 or 12 values, got 2" in refused.reason
+    values = us.call(GetParameters, "plant/get_parameters", names=["kp", "kd"]).values
+    assert [list(value.double_array_value) for value in values] == [[0.0], [0.0]]
+    state = us.new("joint_states")[-1]
+    wanted = np.add(state.position, [0.3] * 12)
+    assert together([10.0], [0.1]).successful
+
+    def soft() -> bool:
+        """Whether the efforts are those of the new gains, a tenth of the old ones."""
+        us.send("joint_commands", JointState(name=state.name, position=wanted.tolist()))
+        m = us.new("joint_states", 2)[-1]
+        expected = 10.0 * (wanted - m.position) - 0.1 * np.array(m.velocity)
+        return np.allclose(m.effort, expected, atol=0.5) and np.abs(m.effort).max() > 1.0
+
+    us.until(soft, "the efforts of both gains")
+    assert together([0.0], [0.0]).successful
 
 
 def test_parameters_change_at_run_time_or_are_refused_with_the_reason(us):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..contact.points import contact_points
+from ..control.robot import immovable, load_robot, root_link
 from ..model import Model
-from ..urdf import load_urdf
 from .output import compiling_shown
 
 if TYPE_CHECKING:
@@ -28,14 +28,19 @@ DEEPEST_GUIDES = 30
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("urdf", help="URDF file")
-    parser.add_argument("--floating-base", action="store_true", help="the root link moves freely")
+    parser.add_argument(
+        "--floating-base",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="the root link moves freely, as nodes take it, unless it has no mass or is called world",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 @compiling_shown()
 def run(args: argparse.Namespace) -> int:
     """Print the robot: 0 also when there is something to warn of."""
-    robot = describe(load_urdf(args.urdf, floating_base=args.floating_base))
+    robot = describe(load_robot(args.urdf, floating_base=args.floating_base))
     if args.json:
         print(json.dumps(robot, indent=2))
     else:
@@ -51,7 +56,7 @@ def describe(model: Model) -> dict[str, Any]:
         points = contact_points(model)
     return {
         "name": model.name,
-        "root": root_link(model),
+        "root": root_link(model.robot),
         "mass": report.mass,
         "com": report.com.tolist(),
         "floating_base": model.floating_base,
@@ -63,15 +68,10 @@ def describe(model: Model) -> dict[str, Any]:
         "contact_points": dict(Counter(points.link)),
         "nonphysical": list(report.nonphysical),
         "singular": list(report.singular),
+        "immovable": list(immovable(model)),
         "unread_meshes": [str(warning.message) for warning in unread],
         "dropped": dict(report.dropped),
     }
-
-
-def root_link(model: Model) -> str:
-    """Name the link that carries all others."""
-    carried = {joint.child for joint in model.robot.joints}
-    return next(name for name in model.link_names if name not in carried)
 
 
 def bodies(model: Model) -> Iterator[dict[str, Any]]:
@@ -196,6 +196,7 @@ def notes(console: "Console", robot: dict[str, Any]) -> None:
     listed(console, "contact candidates", counts(robot["contact_points"]) or ["none"])
     listed(console, "without inertia: forward dynamics refuses this robot", robot["singular"], "red")
     sentences(console, "odd inertias, used as they are", robot["nonphysical"])
+    sentences(console, "no motor moves these joints; see the parameter joint_friction", robot["immovable"])
     sentences(console, "collision meshes not read", [sentence + more for sentence in unread[:1]])
     listed(console, "tags of the URDF not used", counts(robot["dropped"]))
 

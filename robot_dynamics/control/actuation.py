@@ -8,8 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ParameterError
 from .guard import InputGuard
+from .takeover import Takeover
 
 Array = NDArray[np.float64]
+
+SAME_INSTANT = 1e-7
+"""Stamps this close [s] are those of one state."""
 
 
 class Drive(NamedTuple):
@@ -25,7 +29,9 @@ class Drive(NamedTuple):
 class Actuation:
     """Turns two command streams, targets and efforts, into one `Drive` per tick.
 
-    `state` is one of holding (no command yet), following, timed out, stopped.
+    `state` is one of holding (no command yet), following, timed out, stopped. `epoch` is the time [s] of the last jump
+    of the robot: commands with a stamp until then, computed from a state before, are left out and counted in
+    `outdated`. Those after it, and those without a stamp, take over from the hold gradually: `takeover` says how far.
     """
 
     def __init__(
@@ -60,6 +66,7 @@ class Actuation:
         self.limit = spread(limit, n, "limit")
         self.action = action
         self.efforts_alone = efforts_alone
+        self.outdated = 0
         self.targets = InputGuard(joints, timeout)
         self.efforts = InputGuard(joints, timeout)
         self.reset(np.zeros(n))
@@ -71,18 +78,31 @@ class Actuation:
         self.efforts.forget()
         self.state = "holding"
         self.stopped = False
+        self.epoch = -np.inf
+        self.takeover: Takeover | None = None
         self._held = q.copy()
         self._zero = np.zeros(n)
         self._target = Drive(q.copy(), np.zeros(n), self.kp, self.kd, np.zeros(n))
         self._effort = np.zeros(n)
+
+    def jump(self, q: Array, now: float) -> None:
+        """Hold the joint positions `q` (n,) to which the robot was put at the time `now` [s]."""
+        self.targets.forget()
+        self.efforts.forget()
+        self.state = "stopped" if self.stopped else "holding"
+        self._held = q.copy()
+        self.epoch, self.takeover = now, Takeover()
 
     def set_target(
         self, names: Sequence[str], position: Array, velocity: Array, effort: Array, stamp: float, now: float
     ) -> bool:
         """Take positions, velocities and efforts by joint name; what is left out is not controlled.
 
-        Returns whether the message was used; otherwise `targets.problem` says why not.
+        Returns whether the message was good; otherwise `targets.problem` says why not.
         """
+        if 0.0 < stamp < self.epoch + SAME_INSTANT:
+            self.outdated += 1
+            return True
         where = self.targets.accept_named(names, (position, velocity, effort), stamp, now)
         if where is None:
             return False
@@ -103,12 +123,8 @@ class Actuation:
         self._effort = effort[self._places]
         return True
 
-    def hold(self, q: Array) -> None:
-        """Let joint positions (n,) be those to hold while nothing is obeyed."""
-        self._held = q.copy()
-
     def stop(self, on: bool) -> None:
-        """Latch the emergency stop (damped joints, no command obeyed) or release it."""
+        """Latch the emergency stop (damped joints, no command obeyed) or release it; see `jump`."""
         self.stopped = on
         self.targets.forget()
         self.efforts.forget()
@@ -122,11 +138,12 @@ class Actuation:
         state = self._next(fresh_target, fresh_effort)
         if state not in (self.state, "following"):
             self._held = q.copy()
+            self.takeover = self.takeover and Takeover()
         self.state = state
         if state == "following":
             target = self._target if fresh_target else self._free()
             effort = target.effort + (self._effort if fresh_effort else 0.0)
-            return self._clamped(target, effort)
+            return self._taken_over(self._clamped(target, effort), now)
         return self._safe()
 
     def age(self, now: float) -> float:
@@ -147,6 +164,28 @@ class Actuation:
         if (target_given and not fresh_target) or (not target_given and not fresh_effort):
             return "timed out"
         return "following"
+
+    def _taken_over(self, wanted: Drive, now: float) -> Drive:
+        """Blend the hold with what is wanted: the sum of two PD laws is one of summed gains.
+
+        kp q = sum of w_i kp_i q_i and kp = sum of w_i kp_i, with the weights w_i; the same for kd.
+        """
+        if self.takeover is None:
+            return wanted
+        distance = np.abs(wanted.position - self._held)[wanted.kp > 0.0].max(initial=0.0)
+        share = self.takeover.share(now, float(distance))
+        if self.takeover.done:
+            self.takeover = None
+            return wanted
+        kp, kd = (1.0 - share) * self.kp + share * wanted.kp, (1.0 - share) * self.kd + share * wanted.kd
+        way, rate = share * wanted.kp * (wanted.position - self._held), share * wanted.kd * wanted.velocity
+        return Drive(
+            self._held + np.divide(way, kp, out=np.zeros_like(kp), where=kp > 0.0),
+            np.divide(rate, kd, out=np.zeros_like(kd), where=kd > 0.0),
+            kp,
+            kd,
+            share * wanted.effort,
+        )
 
     def _safe(self) -> Drive:
         if self.state == "stopped" or (self.state == "timed out" and self.action == "damp"):

@@ -2,6 +2,7 @@
 
 import time
 from collections import deque
+from collections.abc import Callable
 
 LATE = 1e-3
 """A tick that comes this much more than a period [s] after the one before counts as late."""
@@ -14,12 +15,16 @@ AWAKE, REST = 0.1, 5e-3
 others from its processor."""
 
 
+IDLE = 0.05
+"""While it waits it does something else this often [s]."""
+
+
 class Pace:
     """Waits for the next deadline; `factor` is simulated over wall time, 0 as fast as possible."""
 
-    def __init__(self, period: float, factor: float = 1.0):
-        """Set the simulated period [s] of a tick."""
-        self.period, self.factor = period, factor
+    def __init__(self, period: float, factor: float = 1.0, meanwhile: Callable[[], None] = lambda: None):
+        """Set the simulated period [s] of a tick, and what to do every IDLE seconds of a wait."""
+        self.period, self.factor, self.meanwhile = period, factor, meanwhile
         self.ticks, self.late = 0, 0
         self._deadline = self._slept = 0.0
         self._recent: deque[float] = deque(maxlen=1000)
@@ -39,6 +44,11 @@ class Pace:
             self._deadline += period
             rest = REST if now - self._slept > AWAKE else 0.0
             if (span := max(self._deadline - now, last + period / CATCH_UP - now, rest)) > 0.0:
+                end = now + span
+                while span > IDLE:
+                    time.sleep(IDLE)
+                    self.meanwhile()
+                    span = max(end - time.monotonic(), 0.0)
                 time.sleep(span)
                 now = self._slept = time.monotonic()
             if now - self._deadline > LOST:

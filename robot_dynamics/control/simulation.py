@@ -17,6 +17,10 @@ from .limbs import crouch, find_legs, find_stance
 
 Array = NDArray[np.float64]
 
+LIFTS = 4
+"""So often a robot that is put below the ground is lifted by its depth, which is measured along the slope's normal."""
+BELOW = 1e-6
+"""Depth from which on it counts as below the ground [m]."""
 EPOCH = 1.0
 """Simulated time at the start [s]: several ROS nodes take 0 for "no time yet"."""
 
@@ -37,8 +41,7 @@ class Simulation:
         self.problem = ""
         self.stopped = False
         self._offset = EPOCH
-        self.reset()
-        self._offset = EPOCH - plant.time
+        self.begin()
 
     @property
     def time(self) -> float:
@@ -46,19 +49,38 @@ class Simulation:
         return self._offset + self.plant.time
 
     @property
+    def ticks(self) -> int:
+        """Periods since the EPOCH."""
+        return round((self.time - EPOCH) / self.period)
+
+    @property
     def joints(self) -> Array:
         """Joint positions (n,)."""
         return self.plant.q[self.plant.model.q_index]
 
-    def reset(self) -> None:
-        """Put the robot back to where it started, holding; time goes on."""
-        self.place(self.home, np.zeros(self.plant.model.nv))
+    def begin(self) -> None:
+        """Put the robot to its start as if nothing had been: it obeys the first command."""
+        self.plant.reset(self.home, np.zeros(self.plant.model.nv))
+        self._offset = EPOCH
         self.actuation.reset(self.joints)
         self.problem = ""
+
+    def reset(self) -> None:
+        """Put the robot back to where it started, holding; time goes on."""
+        self.actuation.stopped = False
+        self.place(self.home, np.zeros(self.plant.model.nv))
+        self.problem = ""
+
+    def stop(self, on: bool) -> None:
+        """Latch the emergency stop, or release it: the robot then holds the pose it is in."""
+        if self.actuation.stopped and not on:
+            self.actuation.jump(self.joints, self.time)
+        self.actuation.stop(on)
 
     def rewind(self) -> None:
         """Let time start again in the present state, holding: commands until now belong to another time."""
         self._offset = EPOCH - self.plant.time
+        self.actuation.epoch = min(self.actuation.epoch, EPOCH)
         for guard in (self.actuation.targets, self.actuation.efforts, self.placing):
             guard.forget()
 
@@ -67,10 +89,15 @@ class Simulation:
         self.paused, self.steps = not on, 0
 
     def place(self, q: Array, qd: Array) -> None:
-        """Put the robot into a state (nq,), (nv,); time goes on."""
+        """Put the robot into a state (nq,), (nv,), on the ground if it was below, to hold that pose; time goes on."""
         now = self.time
         self.plant.reset(q, qd)
-        self._offset = now - self.plant.time
+        for _ in range(LIFTS if self.plant.model.floating_base else 0):
+            if (depth := self.plant.contacts.depth.max(initial=0.0)) > BELOW:
+                q = np.concatenate([q[:2], [q[2] + depth], q[3:]])
+                self.plant.reset(q, qd)
+        self._offset = now
+        self.actuation.jump(self.joints, now)
 
     def carry(self, plant: Plant) -> None:
         """Go on in the same state with `plant`, the same robot under another load; pushes under way end."""
@@ -106,7 +133,6 @@ class Simulation:
         q[model.q_index[where]] = position
         qd[model.v_index[where]] = velocity if len(velocity) else 0.0
         self.place(q, qd)
-        self.actuation.hold(self.joints)
         return True
 
     def tick(self) -> bool:
@@ -185,10 +211,17 @@ def home_pose(model: Model, pose: str, positions: dict[str, float], feet: Points
     return q
 
 
-def gains(model: Model, kp: Sequence[float], kd: Sequence[float]) -> tuple[Array, Array]:
-    """Gains (n,), (n,) as given, one or per joint; 0 stands for those that fit the robot's weight and size."""
+def fitting_gains(model: Model) -> tuple[float, float]:
+    """Return the gains that fit the robot's weight and size: a search for its stance, so ask once per model."""
+    return joint_gains(model, leg_reach(model))
+
+
+def gains(
+    model: Model, kp: Sequence[float], kd: Sequence[float], fitting: tuple[float, float] | None = None
+) -> tuple[Array, Array]:
+    """Gains (n,), (n,) as given, one or per joint; 0 stands for `fitting`, else for those of `fitting_gains`."""
     n = len(model.joint_names)
-    own_kp, own_kd = joint_gains(model, leg_reach(model))
+    own_kp, own_kd = fitting_gains(model) if fitting is None else fitting
     given = spread(kp, n, "kp")
     stiff = np.where(given > 0, given, own_kp)
     given = spread(kd, n, "kd")

@@ -3,7 +3,8 @@
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Set
 from copy import copy
 from dataclasses import fields
 from typing import Any, ClassVar, get_origin
@@ -24,13 +25,15 @@ from rclpy.time_source import CLOCK_TOPIC
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
+from ..control.recent import Recent
+from ..control.robot import immovable, load_robot
 from ..control.throttle import Throttle
 from ..errors import ParameterError, RobotDynamicsError, ShapeError
 from ..model import Model
-from ..urdf import load_urdf
 from ..warm_up import kind_of, warm_up_once
 from . import convert, wire
-from .parameters import RobotParameters, checked, range_text
+from .parameters import RobotParameters, checked, range_text, updated
+from .parent import Parent
 from .realtime import ANY, Urgency
 
 RELIABLE = QoSProfile(depth=10)
@@ -41,9 +44,16 @@ STREAM = QoSProfile(depth=100)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 OWN_OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 OK, WARN, ERROR, STALE = 0, 1, 2, 3
+"""What they mean stands in docs/faults.md, the same for every node."""
+WARN_PERIOD = 5.0
+"""So long a diagnostic warns of a message that was refused [s]; the count stays."""
 NO_ROBOT = "no robot yet: set urdf_file or robot_description, or publish robot_description"
 LISTENERS_PERIOD = 0.1
 """Wall time between looks at who listens [s]; asking at each message would cost as much as writing it."""
+WATCH_PERIOD = 0.05
+"""Wall time between looks at the clock and at what has fallen silent [s]."""
+CLOCK_PERIOD = 0.05
+"""Wall time after which a paused plant tells the time again [s]: a clock that is silent is none."""
 RCLError = rclpy_implementation.RCLError
 InvalidHandle = rclpy_implementation.InvalidHandle
 
@@ -65,18 +75,20 @@ class Component(LifecycleNode):
         """
         self._taken: dict[Subscription, Callable[[], None]] = {}
         self._read_clock: Callable[[], None] | None = None
-        self._simulated = 0
+        self._simulated, self._told_at = 0, 0.0
         super().__init__(name, automatically_declare_parameters_from_overrides=True)
         self.active, self.begun = False, False
         self._built, self._text = "", ""
-        self._refused, self._ignored = "", 0
+        self._refused = ""
         self._problem: Exception | None = None
         self.wake = Future()
         self.ended = False
-        self._warnings = Throttle(2.0)
+        self._warnings, self._recent = Throttle(2.0), Recent(WARN_PERIOD)
+        self.refusals: Counter[str] = Counter()
         self._urgency = Urgency()
         self.listened: frozenset[Publisher] = frozenset()
         self.values = self._declared()
+        self._parent = Parent(self.values.end_with_process)
         self.add_on_set_parameters_callback(self._changed)
         self._owned: list[tuple[Any, Callable[[Any], object]]] = []
         self.steady = RclpyClock(clock_type=ClockType.STEADY_TIME)
@@ -97,8 +109,15 @@ class Component(LifecycleNode):
     def stop(self) -> None:
         """End what `start` began; publishers, subscriptions, services and timers end by themselves."""
 
-    def changed(self) -> None:
-        """Use the new `self.values` after a parameter changed at run time."""
+    def changed(self, names: Set[str]) -> None:
+        """Use the new `self.values` after parameters of these names changed at run time, together.
+
+        Whoever sets a parameter waits for this, and so does all else that the node hears.
+        """
+
+    def missing(self) -> str:
+        """Say what has fallen silent, like `no joint_states`; looked at every WATCH_PERIOD while active."""
+        return ""
 
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Level, message and values of the diagnostic, once a second while active."""
@@ -185,6 +204,24 @@ class Component(LifecycleNode):
         """Time of the node's clock [s]; 0 while simulated time has not begun."""
         return 1e-9 * self.nanoseconds()
 
+    def waited(self) -> float:
+        """Time by which to tell how old the last message is [s]: wall time carries it on when /clock falls silent.
+
+        A clock that repeats its value is paused, and what is not sent meanwhile is not missed.
+        """
+        return self.now() + self.silence()
+
+    def silence(self) -> float:
+        """Wall time for which /clock has been silent [s]; 0 while that is no longer than a paused one may be."""
+        if self._read_clock is None or not self._simulated:
+            return 0.0
+        silence = time.monotonic() - self._told_at
+        return silence if silence > self.values.state_timeout + CLOCK_PERIOD else 0.0
+
+    def silent(self, topic: str) -> str:
+        """Say that nothing comes by a topic, and if so that the clock does not either."""
+        return f"no {topic}, no /clock" if self.silence() else f"no {topic}"
+
     def heard(self, *publishers: Publisher) -> bool:
         """Tell whether anybody listened to one of our publishers, at most LISTENERS_PERIOD ago."""
         return not self.listened.isdisjoint(publishers)
@@ -211,6 +248,20 @@ class Component(LifecycleNode):
         if self._warnings.passes(text, time.monotonic()):
             self.get_logger().warning(text)
 
+    def refuse(self, topic: str, problem: object) -> None:
+        """Count a message that cannot be used, and say why."""
+        self.refusals[f"refused {topic}"] += 1
+        self.warn(f"{topic} refused: {problem}")
+
+    def doubts(self, refused: Mapping[str, int]) -> tuple[int, dict[str, object]]:
+        """Return the level that counts of refused messages lead to, and the counts with what grew of late.
+
+        To be asked with all counts, every time.
+        """
+        counts = {**refused, **self.refusals}
+        recent = self._recent.grown(counts, time.monotonic())
+        return (WARN if recent else OK), counts | ({"refused of late": ", ".join(recent)} if recent else {})
+
     # What rclpy calls.
 
     @property
@@ -227,7 +278,7 @@ class Component(LifecycleNode):
         self._tell_rclpy = callback
 
         def told(data: bytes) -> None:
-            self._simulated = wire.nanoseconds_from_clock(data)
+            self._simulated, self._told_at = wire.nanoseconds_from_clock(data), time.monotonic()
 
         made = super().create_subscription(msg_type, topic, told, qos_profile, raw=True, **options)
         self._read_clock = self._on_demand(made)
@@ -244,7 +295,7 @@ class Component(LifecycleNode):
             try:
                 callback(data)
             except ShapeError as problem:
-                self.warn(f"{topic} refused: {problem}")
+                self.refuse(topic, problem)
 
         return guarded
 
@@ -260,7 +311,7 @@ class Component(LifecycleNode):
             try:
                 callback(newest[0])
             except ShapeError as problem:
-                self.warn(f"{made.topic} refused: {problem}")
+                self.refuse(made.topic, problem)
 
         self._taken[made] = update
         return update
@@ -350,20 +401,26 @@ class Component(LifecycleNode):
             raise ParameterError(NO_ROBOT)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            self.model = load_urdf(
+            self.model = load_robot(
                 source,
                 floating_base=values.floating_base,
-                armature=dict(values.armature),
+                armature=values.armature,
+                damping=values.joint_damping,
+                friction=values.joint_friction,
                 gravity=values.gravity,
             )
             self.order = self._joint_order()
             self.warm_up(kind_of(self.model))
             self.build()
-        self._built, self._refused, self._ignored = source, "", 0
+        self._built, self._refused = source, ""
+        self.refusals.clear()
         joints = ", ".join(f"{i} {name}" for i, name in enumerate(self.order))
-        self.get_logger().info(f"{self.model.name}: {len(self.order)} joints: {joints}")
+        base = "floating" if self.model.floating_base else "fixed"
+        self.get_logger().info(f"{self.model.name}, {base} base, {len(self.order)} joints: {joints}")
         if odd := self.model.report.nonphysical:
             self.get_logger().warning(f"odd inertias, used as they are: {'; '.join(odd)}")
+        if stuck := immovable(self.model):
+            self.get_logger().warning(f"no motor moves these joints: {'; '.join(stuck)}; see joint_friction")
         for warning in caught:
             self.get_logger().warning(str(warning.message))
 
@@ -386,6 +443,8 @@ class Component(LifecycleNode):
         self.active = True
         self.count_listeners()
         self.timer(LISTENERS_PERIOD, self.count_listeners)
+        self._missed = self.missing()
+        self.timer(WATCH_PERIOD, self._watch)
         self.get_logger().info("ready")
 
     def _deactivate(self) -> None:
@@ -404,7 +463,7 @@ class Component(LifecycleNode):
         """Wake `run` to begin with the first good description; say so if another robot arrives later."""
         if self._built:
             if msg.data != self._built:
-                self._ignored += 1
+                self.refusals["ignored robot_description"] += 1
                 self.warn("another robot_description arrived: ignored; deactivate and clean up to load it")
         elif not self.wake.done():
             self._text = msg.data
@@ -433,22 +492,29 @@ class Component(LifecycleNode):
         given = {p.name: p.value for p in parameters if not p.name.startswith(OWN_OF_ROS)}
         old = self.values
         try:
-            new = checked(
-                self.kind, {f.name: getattr(old, f.name) for f in fields(self.kind)} | nested(self.kind, given)
-            )
-            self.values = new
-            if given and self._built:
-                self.changed()
+            changes = nested(self.kind, given)
+            self.values = updated(old, changes)
+            if changes and self._built:
+                self.changed(changes.keys())
         except RobotDynamicsError as problem:
             self.values = old
             return SetParametersResult(successful=False, reason=str(problem))
         return SetParametersResult(successful=True)
+
+    def _watch(self) -> None:
+        """Say at once what falls silent, and that it is back."""
+        if (missing := self.missing()) != self._missed:
+            self._missed = missing
+            self._diagnose()
 
     def _idle(self) -> str:
         """Say what the node waits for."""
         return "inactive" if self._built else self._refused or "waiting for robot_description"
 
     def _diagnose(self) -> None:
+        if self._parent.gone and not self.ended:
+            self.get_logger().info(f"process {self._parent.pid} is gone: ending with it")
+            self.end()
         if self._read_clock is not None:  # rclpy stamps events of parameters and lifecycle by its own clock
             clock = Clock()
             convert.write_stamp(clock.clock, self.nanoseconds())
@@ -456,9 +522,7 @@ class Component(LifecycleNode):
         if self.active:
             level, message, values = self.status()
         else:
-            level, message, values = STALE, self._idle(), {}
-        if self._ignored:
-            level, values = max(level, WARN), values | {"ignored robot_description": self._ignored}
+            level, message, values = STALE, self._idle(), dict(self.refusals)
         name = f"{self.get_fully_qualified_name().lstrip('/')}: {self.get_name()}"
         hardware = self.model.name if self._built else ""
         msg = DiagnosticArray(status=[convert.msg_from_status(name, hardware, level, message, values)])

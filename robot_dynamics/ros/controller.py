@@ -1,14 +1,19 @@
 """Node `controller`: stands up, stands, and trots in place on request."""
 
+from collections.abc import Set
+
 import numpy as np
+from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 
-from ..control.gait import StandTrot, TrotParameters
+from ..control.gait import TrotParameters
 from ..control.guard import InputGuard
 from ..control.limbs import find_legs
+from ..control.quadruped import QuadrupedController
+from ..control.state import MeasuredState
 from . import wire
-from .component import LATEST, OK, SENSOR, STALE, WARN, Component
+from .component import LATEST, NEWEST, SENSOR, STALE, WARN, Component
 from .parameters import ControllerParameters
 from .run import run
 
@@ -16,7 +21,7 @@ from .run import run
 class ControllerNode(Component):
     """Answers every joint state (at most at `rate`) with joint targets stamped like it.
 
-    The gait is a function of the time since it began: after a silence of the state its targets would be far ahead.
+    The base's attitude and jumps come from `odom`, where somebody publishes it.
     """
 
     kind = ControllerParameters
@@ -26,25 +31,32 @@ class ControllerNode(Component):
         v = self.values
         legs = find_legs(self.model, [link for link in v.feet if link])
         gait = TrotParameters(v.stand_time, v.height, v.cycle, v.duty, v.lift, v.weight)
-        self.gait = StandTrot(legs, gait)
-        self.gait.trot = v.trot
+        self.control = QuadrupedController(legs, gait, v.state_timeout)
+        self.control.gait.trot = v.trot
+        self.state = MeasuredState(self.model, v.state_timeout, v.base_frame)
         self.guard = InputGuard(self.model.joint_names, v.state_timeout)
         self.message, self.reader = wire.JointStateWriter(self.model.joint_names), wire.Reader(JointState)
+        self.damping = wire.JointStateWriter(self.model.joint_names, position=False, effort=False)
+        self.odometry = wire.Reader(Odometry)
         self.last = -np.inf
 
     def start(self) -> None:
         """Listen; the first joint state starts the gait."""
-        self.gait.phase = "waiting"
+        self.control.forget()
         self.commands = self.publisher(JointState, "joint_commands", LATEST)
         self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
+        self.update_base = self.latest(Odometry, "odom", self.on_base, NEWEST)
         self.service(SetBool, "~/gait", self.on_gait)
 
-    def changed(self) -> None:
+    def changed(self, names: Set[str]) -> None:
         """Trot or stand."""
-        self.gait.trot, self.guard.max_age = self.values.trot, self.values.state_timeout
+        v = self.values
+        if "trot" in names:
+            self.control.gait.trot = v.trot
+        self.guard.max_age = self.state.base.max_age = self.control.silence = v.state_timeout
 
     def on_state(self, data: bytes) -> None:
-        """Answer a state with targets and efforts for its time; after a silence rise from where the joints are now."""
+        """Answer a state with targets and efforts for its time, or with damping for a robot that has fallen."""
         msg = self.reader.read(data)
         stamp, (q, _, _) = msg.stamp, wire.columns_from_joint_state(msg)
         where = self.guard.accept_named(msg.names, (q,), stamp, self.now() or stamp)
@@ -52,34 +64,49 @@ class ControllerNode(Component):
             return self.warn(f"joint_states {self.guard.problem}")
         if 0.0 < stamp - self.last < 0.999 / self.values.rate:
             return None
-        if self.gait.phase == "waiting" or not 0.0 <= stamp - self.last <= self.values.state_timeout:
-            self.gait.start(self.positions(q, where), stamp)
         self.last = stamp
-        command, m = self.gait.command(stamp), self.message
+        self.update_base()
+        command, m = self.control.answer(self.positions(q, where), stamp), self.message
+        if command is None:
+            return self.commands.publish(self.damping.stamped(msg.nanoseconds))
         m.position[:], m.velocity[:], m.effort[:] = command.position, command.velocity, command.effort
         return self.commands.publish(m.stamped(msg.nanoseconds))
 
+    def on_base(self, data: bytes) -> None:
+        """Take the base state."""
+        msg, s = self.odometry.read(data), self.state
+        if s.set_base(*wire.base_from_odometry(msg), msg.stamp, self.now() or msg.stamp, msg.names[1]):
+            self.control.see_base(s.q[:7].tolist(), msg.stamp)
+        else:
+            self.warn(f"odom {s.base.problem}")
+
     def positions(self, q: np.ndarray, where: np.ndarray) -> np.ndarray:
         """Positions (n,) in the model's order; the stance's for joints that the state leaves out."""
-        out = self.gait.stance.joints.copy()
+        out = self.control.gait.stance.joints.copy()
         out[where] = q
         return out
 
     def on_gait(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         """Trot (true) or stand (false)."""
-        self.gait.trot, response.success = request.data, True
+        self.control.gait.trot, response.success = request.data, True
         return response
+
+    def missing(self) -> str:
+        """Say whether joint states have fallen silent."""
+        return self.silent("joint_states") if self.guard.stale(self.waited()) else ""
 
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report the phase of the gait, its input, and refused states."""
-        age = self.guard.age(self.now())
-        refused = {f"refused: {cause}": n for cause, n in self.guard.counts.items()}
-        values: dict[str, object] = {"state age [s]": age, "states": self.guard.accepted, **refused}
-        if age > self.values.state_timeout:
-            return STALE, "no joint_states", values
+        age, phase = self.guard.age(self.waited()), self.control.phase
+        refused = {f"refused: {cause}": n for cause, n in self.guard.counts.items()} | self.state.counts()
+        level, doubts = self.doubts(refused)
+        starts = {"starts from where the joints were": self.control.starts}
+        values: dict[str, object] = {"state age [s]": age, "states": self.guard.accepted, **starts, **doubts}
+        if missing := self.missing():
+            return STALE, missing, values
         if (publishers := self.sources("joint_states")) > 1:
-            return WARN, f"{publishers} publishers on joint_states: {self.gait.phase}", values
-        return (WARN if refused else OK), self.gait.phase, values
+            return WARN, f"{publishers} publishers on joint_states: {phase}", values
+        return (WARN if phase == "fallen" else level), phase, values
 
 
 def main() -> int:

@@ -79,7 +79,11 @@ class Processes:
     def start(self, name: str) -> None:
         """Start one node with its files in config/."""
         files = [text for path in parameter_files(name, self.urdf, loop=True) for text in ("--params-file", str(path))]
-        values = {"urdf_file": str(self.urdf), **(self.overrides if name == "plant" else {})}
+        values = {
+            "urdf_file": str(self.urdf),
+            "end_with_process": os.getpid(),
+            **(self.overrides if name == "plant" else {}),
+        }
         given = [text for key, value in values.items() for text in ("-p", f"{key}:={json.dumps(value)}")]
         command = [sys.executable, "-m", f"robot_dynamics.ros.{name}", "--ros-args", *files, *given]
         with open(self.output(name), "wb") as output:

@@ -1,6 +1,7 @@
 """Node `feedforward`: joint efforts from the equations of motion, for a simulated robot or for motors."""
 
 from collections import deque
+from collections.abc import Set
 from dataclasses import replace
 from time import perf_counter
 
@@ -24,7 +25,7 @@ from ..control.state import MeasuredState, StanceFlags
 from ..errors import RobotDynamicsError
 from ..model import Model
 from . import convert, wire
-from .component import ERROR, LATEST, NEWEST, OK, RELIABLE, SENSOR, STALE, WARN, Component, sender
+from .component import ERROR, LATEST, NEWEST, RELIABLE, SENSOR, STALE, WARN, Component, sender
 from .parameters import FeedforwardParameters
 from .run import run
 
@@ -205,7 +206,7 @@ class FeedforwardNode(Component):
             held = self.feeder.state.q[self.model.q_index]
             trajectory = Trajectory(self.model.joint_names, msg.joint_names, times, q, qd, qdd, held)
         except (RobotDynamicsError, ValueError) as problem:
-            self.warn(f"~/joint_trajectory refused: {problem}")
+            self.refuse("~/joint_trajectory", problem)
         else:
             self.feeder.trajectory, self.feeder.begun = trajectory, begun
 
@@ -223,7 +224,7 @@ class FeedforwardNode(Component):
 
     def on_watch(self) -> None:
         """Look closely at a state that is about to be too old; a look costs as much as half an answer."""
-        if not self.feeder.timed_out(self.now() + 0.5 * self.values.state_timeout):
+        if not self.feeder.timed_out(self.waited() + 0.5 * self.values.state_timeout):
             self.closely.cancel()
         elif self.closely.is_canceled():
             self.closely.reset()
@@ -231,7 +232,7 @@ class FeedforwardNode(Component):
     def on_silence(self) -> None:
         """Run the timeout action while the state is silent."""
         feeder = self.feeder
-        if self.answered and feeder.timed_out(self.now()):
+        if self.answered and feeder.timed_out(self.waited()):
             if self.values.timeout_action == "zero":
                 feeder.limiter.last[:] = 0.0
             self.send(feeder.limiter.last, self.nanoseconds())
@@ -257,7 +258,7 @@ class FeedforwardNode(Component):
         response.success = True
         return response
 
-    def changed(self) -> None:
+    def changed(self, names: Set[str]) -> None:
         """Use new limits, thresholds and timeouts."""
         v, feeder = self.values, self.feeder
         enabled, gain, stopped = feeder.limiter.enabled, feeder.limiter.gain, feeder.limiter.stopped
@@ -265,15 +266,24 @@ class FeedforwardNode(Component):
         feeder.limiter.enabled, feeder.limiter.gain, feeder.limiter.stopped = enabled, gain, stopped
         feeder.state.joints.max_age = feeder.state.base.max_age = self.references.max_age = v.state_timeout
         feeder.stance.threshold, feeder.stance.max_age = v.contact_threshold, v.state_timeout
-        if self.active:
+        if self.active and names & {"thread_priority", "wake_latency"}:
             self.hurry(v.thread_priority, v.wake_latency)
+
+    def missing(self) -> str:
+        """Say what has fallen silent."""
+        feeder, now = self.feeder, self.waited()
+        if not feeder.timed_out(now):
+            return ""
+        return self.silent("joint_states" if feeder.state.joints.stale(now) else "odom")
 
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report the limiter, ages, time inside the callback, and refusals."""
-        feeder, now = self.feeder, self.now()
+        feeder, now = self.feeder, self.waited()
         refused = feeder.state.counts()
         if self.payloads.refused:
             refused["refused payload"] = self.payloads.refused
+        refused |= {f"refused ~/reference: {cause}": n for cause, n in self.references.counts.items()}
+        level, doubts = self.doubts(refused)
         feet = feeder.stance.feet
         standing = ", ".join(foot for foot, on in zip(feet, feeder.stance.at(now), strict=True) if on)
         inside = sorted(self.seconds_inside) or [0.0]  # np.median keeps the interpreter from the next state
@@ -289,15 +299,15 @@ class FeedforwardNode(Component):
             "inside callback p50 [us]": 1e6 * inside[len(inside) // 2],
         }
         if feeder.limiter.stopped:
-            return ERROR, "emergency stop", values | refused
-        if feeder.timed_out(now):
-            return STALE, "no joint_states" if feeder.state.joints.stale(now) else "no odom", values | refused
+            return ERROR, "emergency stop", values | doubts
+        if missing := self.missing():
+            return STALE, missing, values | doubts
         if (publishers := self.sources("joint_states")) > 1:
-            return WARN, f"{publishers} publishers on joint_states", values | refused
+            return WARN, f"{publishers} publishers on joint_states", values | doubts
         if not feeder.state.has_base:
-            return WARN, "no odom: base taken as level", values | refused
+            return WARN, "no odom: base taken as level", values | doubts
         message = "enabled" if feeder.limiter.enabled else "dry run"
-        return (WARN if refused else OK), message, values | refused
+        return level, message, values | doubts
 
 
 def limiter(model: Model, v: FeedforwardParameters) -> EffortLimiter:

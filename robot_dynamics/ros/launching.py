@@ -1,5 +1,6 @@
 """What the launch files share: their arguments, where the robot comes from, how a node of this package is started."""
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -120,9 +121,11 @@ def urdf_path(context: LaunchContext) -> Path | None:
     Raises
     ------
     RobotDynamicsError
-        There is no such file.
+        There is no such file, or arguments for xacro come with another.
     """
     file, package = given(context, "urdf_file"), given(context, "description_package")
+    if given(context, "xacro_args") and not file.endswith(".xacro"):
+        raise RobotDynamicsError(f"launch argument 'xacro_args' is for a .xacro file, got 'urdf_file:={file}'")
     if file == FROM_TOPIC:
         return None
     path = Path(get_package_share_directory(package), file) if package else Path(file).expanduser()
@@ -135,8 +138,12 @@ def description(context: LaunchContext, path: Path) -> str:
     """Text of the URDF in `path`, processed by xacro if it is a .xacro file."""
     if path.suffix != ".xacro":
         return path.read_text()
-    import xacro
-
+    try:
+        import xacro
+    except ImportError:
+        raise RobotDynamicsError(
+            f"'{path}' needs xacro: sudo apt install ros-$ROS_DISTRO-xacro, or pip install 'robot_dynamics[xacro]'"
+        ) from None
     words = [word.split(":=", 1) for word in shlex.split(given(context, "xacro_args"))]
     if any(len(word) != 2 for word in words):
         raise RobotDynamicsError(
@@ -164,11 +171,12 @@ def node(
     """One node of this package: its files in config/, then `params_file`, then the `overrides` that are not None.
 
     `loop` says whether plant, controller and feedforward run together. The launch ends when the node does, and
-    as the node does.
+    as the node does; the node ends with the launch, also with one that is killed.
     """
     files = [*parameter_files(name, urdf_path(context), loop), *own_parameters(context)]
     joints = {"joints": listed(context, "joints")}
-    values = {key: value for key, value in {**robot(context), **joints, **overrides}.items() if value is not None}
+    given_here = {**robot(context), "end_with_process": os.getpid(), **joints, **overrides}
+    values = {key: value for key, value in given_here.items() if value is not None}
     return Node(
         package="robot_dynamics",
         executable=name,

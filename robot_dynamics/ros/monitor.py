@@ -12,12 +12,13 @@ from std_msgs.msg import Float64MultiArray
 from ..closed_form import cross_check, short_limbs
 from ..control.contacts import ContactForces
 from ..control.monitor import Account, Companions, Ledger, Residual, consistency, delay_margin, inertia
+from ..control.posture import Posture
 from ..control.simulation import gains
 from ..control.state import MeasuredState
 from ..dynamics import center_of_mass
 from ..errors import ShapeError
 from . import convert, wire
-from .component import ERROR, LATEST, OK, SENSOR, STALE, WARN, Component
+from .component import ERROR, LATEST, SENSOR, STALE, WARN, Component
 from .parameters import MonitorParameters
 from .run import run
 
@@ -53,6 +54,7 @@ class MonitorNode(Component):
         v, model = self.values, self.model
         self.state = MeasuredState(model, v.state_timeout, v.base_frame)
         self.forces = ContactForces(model)
+        self.posture = Posture()
         self.readers = {kind: wire.Reader(kind) for kind in (JointState, Odometry, MultiDOFJointState)}
         self.commands = wire.Reader(JointState)
         self.residual = Residual(model, int(v.window * v.residual_rate), 1.0 / v.residual_rate)
@@ -155,10 +157,15 @@ class MonitorNode(Component):
             self.energy_message.data[:] = astuple(account)
             self.energies.publish(self.energy_message.msg)
 
+    def missing(self) -> str:
+        """Say whether joint states have fallen silent."""
+        return self.silent("joint_states") if self.state.joints.stale(self.waited()) else ""
+
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report inertia, consistency of the algorithms, model error and refusals."""
-        s, model, v, now = self.state, self.model, self.values, self.now()
-        refused, account = s.counts(), self.ledger.account()
+        s, model, v, now = self.state, self.model, self.values, self.waited()
+        level, doubts = self.doubts(s.counts())
+        account = self.ledger.account()
         values: dict[str, object] = {
             "mass [kg]": model.mass,
             "centre of mass [m]": text(center_of_mass(model, s.q)),
@@ -177,7 +184,7 @@ class MonitorNode(Component):
             },
         }
         if model.report.singular:
-            return ERROR, f"no inertia about {', '.join(model.report.singular)}", values | refused
+            return ERROR, f"no inertia about {', '.join(model.report.singular)}", values | doubts
         for name, (armature, viscous, coulomb) in zip(model.joint_names, self.residual.suggestion(), strict=True):
             if armature or viscous or coulomb:
                 values[f"suggested for {name}"] = (
@@ -189,17 +196,19 @@ class MonitorNode(Component):
         if self.limbs:
             values["CRBA apart from closed form, relative"] = apart
         publishers = self.sources("joint_states")
-        if s.joints.stale(now):
-            return STALE, "no joint_states", values | refused
+        if missing := self.missing():
+            return STALE, missing, values | doubts
         if error > v.consistency_limit:
-            return ERROR, "forward and inverse dynamics disagree", values | refused
+            return ERROR, "forward and inverse dynamics disagree", values | doubts
         if apart > CLOSED_FORM_LIMIT:
-            return ERROR, "mass matrix and closed form disagree", values | refused
+            return ERROR, "mass matrix and closed form disagree", values | doubts
         if publishers > 1:
-            return WARN, f"{publishers} publishers on joint_states", values | refused
+            return WARN, f"{publishers} publishers on joint_states", values | doubts
+        if model.floating_base and self.posture.see(s.q[3:7].tolist()):
+            return WARN, "fallen", values | doubts
         if self.figures.condition > v.condition_limit:
-            return WARN, "mass matrix nearly singular", values | refused
-        return (WARN if refused else OK), "inputs refused" if refused else "running", values | refused
+            return WARN, "mass matrix nearly singular", values | doubts
+        return level, "inputs refused" if level else "running", values | doubts
 
     def delays(self) -> dict[str, object]:
         """Age of commands, and how late they could come."""

@@ -7,7 +7,7 @@ type dict[str, float] stands for one ROS parameter per joint, `armature.<joint>`
 import math
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -38,7 +38,23 @@ class RobotParameters:
 
     urdf_file: str = parameter("", "Path of the URDF; empty: the parameter or topic robot_description.", fixed=True)
     robot_description: str = parameter("", "URDF text; empty: urdf_file or the topic robot_description.", fixed=True)
-    floating_base: bool = parameter(True, "Whether the root link moves freely.", fixed=True)
+    floating_base: bool = parameter(
+        True, "Whether the root link moves freely; one without mass, or that is called world, never does.", fixed=True
+    )
+    joint_damping: tuple[float, ...] = parameter(
+        (-1.0,),
+        "Viscous friction in place of the URDF's, one or per joint; -1: as in the URDF.",
+        "N m s/rad",
+        low=-1,
+        fixed=True,
+    )
+    joint_friction: tuple[float, ...] = parameter(
+        (-1.0,),
+        "Coulomb friction in place of the URDF's, one or per joint; -1: as in the URDF.",
+        "N m",
+        low=-1,
+        fixed=True,
+    )
     armature: dict[str, float] = parameter(  # noqa: RUF009 - a field
         {},
         "Reflected rotor inertia of each joint, gear ratio squared times the rotor's inertia.",
@@ -55,6 +71,12 @@ class RobotParameters:
     autostart: bool = parameter(
         True, "Configure and activate at once; false: wait for lifecycle transitions.", fixed=True
     )
+    end_with_process: int = parameter(
+        0,
+        "Number of the process with which the node ends; 0: none. Launch files give their own.",
+        low=0,
+        fixed=True,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +85,22 @@ class PlantParameters(RobotParameters):
 
     timestep: float = parameter(0.001, "Step of the simulation.", "s", low=1e-5, high=0.02, fixed=True)
     update_rate: float = parameter(1000.0, "Rate of commands in and states out.", "Hz", low=1, high=10000, fixed=True)
+    sensor_rate: float = parameter(
+        0.0,
+        "Rate of joint_states, odom, imu/data and contacts, a whole fraction of update_rate; 0: update_rate.",
+        "Hz",
+        low=0,
+        high=10000,
+        fixed=True,
+    )
     real_time_factor: float = parameter(1.0, "Simulated over wall time; 0: as fast as possible.", low=0, high=100)
     clock_rate: float = parameter(
-        0.0, "Rate of /clock in simulated time; 0: every tick, for controllers that run on it.", "Hz", low=0, fixed=True
+        0.0,
+        "Rate of /clock in simulated time, but 10 Hz of wall time at least: silent for longer it counts as lost; 0: "
+        "every tick, for controllers that run on it.",
+        "Hz",
+        low=0,
+        fixed=True,
     )
     thread_priority: int = parameter(
         50,
@@ -290,6 +325,9 @@ class ControllerParameters(RobotParameters):
     duty: float = parameter(0.55, "Fraction of the cycle a foot stands.", low=0.5, high=0.9, fixed=True)
     lift: float = parameter(0.12, "Lift of a swinging foot over the reach of the legs.", low=0, high=0.5, fixed=True)
     weight: bool = parameter(True, "Carry the weight by effort; false where the feedforward node does.", fixed=True)
+    base_frame: str = parameter(
+        "", "Child frame that odom must have; odom of another is refused; empty: the root link.", fixed=True
+    )
     state_timeout: float = parameter(0.1, "Age at which joint_states is refused.", "s", low=0.001)
 
 
@@ -320,11 +358,16 @@ def checked(kind: type[P], given: Mapping[str, Any]) -> P:
     ParameterError
         Unknown name, wrong type, outside the range or the choices; the sentence names the parameter.
     """
-    known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
+    return updated(kind(), given)
+
+
+def updated(values: P, given: Mapping[str, Any]) -> P:
+    """Return `values` with those that a user gave in their place; raises as `checked`."""
+    known = {f.name: f for f in fields(values)}  # type: ignore[arg-type]
     for name in given:
         if name not in known:
             raise ParameterError(f"there is no parameter '{name}'; valid names: {', '.join(sorted(known))}")
-    return kind(**{name: _value(known[name], value) for name, value in given.items()})
+    return replace(values, **{name: _value(known[name], value) for name, value in given.items()})  # type: ignore[type-var]
 
 
 def _value(f: Field, given: Any) -> Any:

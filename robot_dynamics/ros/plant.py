@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import fields
 from typing import Any
 
@@ -21,17 +21,31 @@ from visualization_msgs.msg import MarkerArray
 from ..contact.impulse import Impulse
 from ..contact.spring_damper import SpringDamper
 from ..contact.terrain import Plane
-from ..control.actuation import Actuation
+from ..control.actuation import SAME_INSTANT, Actuation
 from ..control.guard import NONE
 from ..control.imu import ImuMount
 from ..control.pace import Pace
 from ..control.payload import Payloads
-from ..control.simulation import Simulation, chosen_points, gains, home_pose
+from ..control.posture import Posture
+from ..control.robot import immovable
+from ..control.simulation import EPOCH, Simulation, chosen_points, fitting_gains, gains, home_pose
 from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
 from ..plant import Measurement, Plant, PlantParams, SensorNoise
 from . import convert, simulation_services, wire
-from .component import ERROR, LATEST, OK, RELIABLE, SENSOR, STREAM, WARN, Component, InvalidHandle, RCLError, sender
+from .component import (
+    CLOCK_PERIOD,
+    ERROR,
+    LATEST,
+    RELIABLE,
+    SENSOR,
+    STREAM,
+    WARN,
+    Component,
+    InvalidHandle,
+    RCLError,
+    sender,
+)
 from .markers import Scene
 from .parameters import PlantParameters
 from .run import run
@@ -51,8 +65,8 @@ ENERGIES = (
     "dissipated_contact",
     "balance_error",
 )
-PAUSED_PERIOD = 0.1
-"""Wall time between repetitions of the clock while paused [s]."""
+CLOCK_GAP = 0.1
+"""Largest wall time between two messages of a running clock [s], whatever its `clock_rate`."""
 
 
 class PlantNode(Component):
@@ -67,9 +81,15 @@ class PlantNode(Component):
             raise ParameterError(
                 f"1 / update_rate must be a multiple of timestep, got {v.update_rate} and {v.timestep}"
             )
+        self.sense_every = round(v.update_rate / v.sensor_rate) if v.sensor_rate else 1
+        if v.sensor_rate and abs(self.sense_every * v.sensor_rate / v.update_rate - 1.0) > 1e-9:
+            raise ParameterError(
+                f"update_rate must be a multiple of sensor_rate, got {v.update_rate} and {v.sensor_rate}"
+            )
         points = chosen_points(model, [link for link in v.contact_links if link])
         self.plant = Plant(model, plant_params(v), points)
-        kp, kd = gains(model, v.kp, v.kd)
+        self.fitting = fitting_gains(model)
+        kp, kd = gains(model, v.kp, v.kd, self.fitting)
         actuation = Actuation(
             model.joint_names,
             kp,
@@ -84,14 +104,17 @@ class PlantNode(Component):
         home = home_pose(model, v.initial_pose, dict(v.initial_positions), points, height)
         self.simulation = Simulation(self.plant, actuation, home, 1.0 / v.update_rate)
         self.simulation.tick()
-        self.simulation.reset()
+        self.simulation.begin()
         self.simulation.paused = v.start_paused
-        self.pace = Pace(1.0 / v.update_rate, v.real_time_factor)
+        self.pace = Pace(1.0 / v.update_rate, v.real_time_factor, self.tell_time)
         self.imu_mount = ImuMount(model, v.imu_link)
         self.payloads = Payloads(model)
+        self.posture, self.immovable = Posture(), len(immovable(model))
         self.noisy = self.plant.params.noise != SensorNoise()
+        self.reading: Measurement | None = None
+        self.sensed = -np.inf
         self.ages: deque[float] = deque(maxlen=1000)
-        self.inbox: deque[tuple[Callable[[Any], None], Any]] = deque(maxlen=1024)
+        self.inbox: deque[tuple[str, Callable[[Any], None], Any]] = deque(maxlen=1024)
         self.wishes: deque[Callable[[], None]] = deque()
         self.steppers: list[threading.Event] = []
         self.arrived = threading.Event()
@@ -112,7 +135,7 @@ class PlantNode(Component):
         self.targets, self.commanded = wire.Reader(JointState), wire.ArrayReader()
         self.energy_message = convert.MultiArrayWriter([", ".join(ENERGIES) + " [J]"], [len(ENERGIES)])
         self.scene = Scene(v.odom_frame, v.friction, model.mass * float(np.linalg.norm(model.gravity)))
-        self.clock_every = max(1, round(v.update_rate / v.clock_rate)) if v.clock_rate else 1
+        self.clock_every = clock_every(v)
         self.slow_every = max(1, round(v.update_rate / v.marker_rate))
         self.connect_sensors()
 
@@ -184,21 +207,27 @@ class PlantNode(Component):
             self.simulation_services.close()
         self.thread.join(timeout=0.5)
 
-    def changed(self) -> None:
-        """Use new gains, rates and timeouts."""
+    def changed(self, names: Set[str]) -> None:
+        """Use new gains, rates and timeouts, all from the same tick on."""
         v, actuation = self.values, self.simulation.actuation
-        actuation.kp, actuation.kd = gains(self.model, v.kp, v.kd)
-        actuation.action, actuation.limit = v.timeout_action, v.effort_scale * self.model.effort_limit
-        actuation.targets.max_age = actuation.efforts.max_age = v.command_timeout
-        self.pace.factor = v.real_time_factor
-        if self.active:
+        kp, kd = gains(self.model, v.kp, v.kd, self.fitting)
+        limit = v.effort_scale * self.model.effort_limit
+
+        def use() -> None:
+            actuation.kp, actuation.kd = kp, kd
+            actuation.action, actuation.limit = v.timeout_action, limit
+            actuation.targets.max_age = actuation.efforts.max_age = v.command_timeout
+            self.pace.factor, self.clock_every = v.real_time_factor, clock_every(v)
+
+        self.do(use)
+        if self.active and names & {"real_time_factor", "thread_priority", "wake_latency"}:
             self.keep_pace()
 
     def posted(self, kind: type, topic: str, handler: Callable[[Any], None], qos: Any, raw: bool = False) -> None:
         """Subscribe; the handler runs in the simulation's thread before its next tick."""
 
         def post(msg: Any) -> None:
-            self.inbox.append((handler, msg))
+            self.inbox.append((topic, handler, msg))
             self.arrived.set()
 
         self.subscription(kind, topic, post, qos, raw)
@@ -223,7 +252,6 @@ class PlantNode(Component):
 
     def loop(self) -> None:
         """Take the messages, go on by a tick, publish, wait for the deadline."""
-        self.sense()
         self.publish()
         while not self.stopping:
             if self.values.lockstep:
@@ -233,16 +261,19 @@ class PlantNode(Component):
             if self.simulation.paused:
                 self.count_listeners()  # a single step is for whoever listens by now
             if self.simulation.tick():
-                self.sense()
                 self.publish()
                 self.answer_steppers()
                 self.pace.wait()
             else:
                 self.answer_steppers()
-                self.send_clock(self.clock_message.stamped(round(1e9 * self.simulation.time)))
-                self.arrived.wait(PAUSED_PERIOD)
+                self.tell_time()
+                self.arrived.wait(CLOCK_PERIOD)
                 self.arrived.clear()
                 self.pace.restart()
+
+    def tell_time(self) -> None:
+        """Publish the clock, again if it stands."""
+        self.send_clock(self.clock_message.stamped(round(1e9 * self.simulation.time)))
 
     def answer_steppers(self) -> None:
         """Tell who asked for steps that they are done, or will not be."""
@@ -256,11 +287,11 @@ class PlantNode(Component):
         while self.wishes:
             self.wishes.popleft()()
         while self.inbox:
-            handler, msg = self.inbox.popleft()
+            topic, handler, msg = self.inbox.popleft()
             try:
                 handler(msg)
             except RobotDynamicsError as problem:
-                self.warn(str(problem))
+                self.refuse(topic, problem)
 
     def note_age(self) -> None:
         """Remember how old the command is that this tick uses."""
@@ -269,44 +300,58 @@ class PlantNode(Component):
             self.ages.append(age)
 
     def await_command(self) -> None:
-        """Lockstep: wait for a target stamped with this state; the first may take as long as it likes."""
-        targets, state = self.simulation.actuation.targets, self.simulation.time - 1e-7
-        end = time.monotonic() + self.values.lockstep_timeout
+        """Lockstep: wait for a target stamped with the last state; the first may take as long as it likes."""
+        actuation, end = self.simulation.actuation, time.monotonic() + self.values.lockstep_timeout
+        targets = actuation.targets
         while not (self.stopping or self.simulation.paused):
             self.read_inbox()
-            if targets.stamp is not None and targets.stamp >= state:
-                return
+            state = min(self.sensed, self.simulation.time) - SAME_INSTANT
+            if actuation.epoch >= state or (targets.stamp is not None and targets.stamp >= state):
+                return  # where the robot was just put nobody has seen it
             waiting = targets.receipt is None
-            came = self.arrived.wait(PAUSED_PERIOD if waiting else max(end - time.monotonic(), 0.0))
+            left = np.inf if waiting else end - time.monotonic()
+            came = self.arrived.wait(min(max(left, 0.0), CLOCK_PERIOD))
             self.arrived.clear()
-            if waiting and not came:
+            if came:
+                continue
+            self.tell_time()
+            if waiting:
                 self.publish()
-            elif not came:
+            elif left <= 0.0:
                 self.warn("lockstep: no target stamped with this state within lockstep_timeout")
                 return
 
-    def sense(self) -> None:
-        """Read the sensors, once per tick so that noise depends on nothing else."""
-        self.reading = self.plant.measure() if self.noisy else None
-
     def publish(self) -> None:
-        """Publish the state to whoever listens; joint states, which controllers answer, after all that goes with them.
+        """Publish what is due in this tick, to whoever listens.
 
         All is written first: a send right after another finds its code in the cache and the receiver awake.
         """
-        now, listened = round(1e9 * self.simulation.time), self.listened
+        ticks, due = self.pace.ticks, self.simulation.ticks % self.sense_every == 0
+        if due:
+            self.sense()
+        if ticks % self.clock_every == 0:
+            self.tell_time()
+        if due:
+            self.send_sensors()
+        if ticks % self.slow_every == 0:
+            self.publish_slowly(round(1e9 * self.simulation.time), self.plant.q)
+
+    def sense(self) -> None:
+        """Write what sensors read into the messages; noise is drawn once for each time, and depends on nothing else."""
+        if self.simulation.time != self.sensed:
+            self.sensed, self.reading = self.simulation.time, self.plant.measure() if self.noisy else None
         self.read_sensors()
         if self.reading is not None:
             self.add_noise(self.reading)
-        if not listened.isdisjoint(self.touching):
-            self.write_contacts(listened)
-        if self.pace.ticks % self.clock_every == 0:
-            self.send_clock(self.clock_message.stamped(now))
+        if not self.listened.isdisjoint(self.touching):
+            self.write_contacts(self.listened)
+
+    def send_sensors(self) -> None:
+        """Publish what was sensed; joint states, which controllers answer, after all that goes with them."""
+        now, listened = round(1e9 * self.sensed), self.listened
         for publisher, send, message in self.stream:
             if publisher in listened:
                 send(message.stamped(now))
-        if self.pace.ticks % self.slow_every == 0:
-            self.publish_slowly(now, self.plant.q)
 
     def add_noise(self, reading: Measurement) -> None:
         """Let joint states and the IMU say what noisy sensors read."""
@@ -436,7 +481,7 @@ class PlantNode(Component):
 
     def on_estop(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         """Latch the emergency stop (damped joints) or release it."""
-        self.do(lambda: self.simulation.actuation.stop(request.data))
+        self.do(lambda: self.simulation.stop(request.data))
         response.success = True
         return response
 
@@ -452,14 +497,24 @@ class PlantNode(Component):
         refused = {
             f"refused {k}: {cause}": n
             for k, g in (("targets", a.targets), ("efforts", a.efforts), ("joint state", s.placing))
-            for cause, n in g.counts.items()
+            for cause, n in dict(g.counts).items()  # at once: the other thread counts on
         }
         if self.payloads.refused:
             refused["refused payload"] = self.payloads.refused
-        level = ERROR if s.problem else WARN if refused or a.state in ("timed out", "stopped") else OK
+        level, doubts = self.doubts(refused)
+        level = ERROR if s.problem or a.stopped else WARN if a.state == "timed out" else level
         message = s.problem or ("paused" if s.paused else a.state)
         if message == "following" and a.efforts.receipt is not None and a.efforts.stale(s.time):
             level, message = WARN, "following joint_commands, effort_controller/commands silent"
+        if message == "following" and a.takeover:
+            message = "following, from the hold"
+        if self.model.floating_base and self.posture.see(self.plant.q[3:7].tolist()):
+            level, message = max(level, WARN), f"fallen: {message}"
+        if self.immovable:
+            level, message = (
+                max(level, WARN),
+                f"{self.immovable} joints with friction above their effort limit: {message}",
+            )
         ages = sorted(self.ages) or [np.inf]  # np.quantile keeps the interpreter from the tick for 0.4 ms
         if (clocks := self.sources("/clock")) > 1:
             level, message = max(level, WARN), f"{clocks} publishers on /clock: {message}"
@@ -469,6 +524,8 @@ class PlantNode(Component):
             "command age p50 [s]": ages[len(ages) // 2],
             "command age p99 [s]": ages[99 * len(ages) // 100],
             "commands": a.targets.accepted + a.efforts.accepted,
+            "epoch [s]": max(a.epoch, EPOCH),
+            "commands from before the epoch": a.outdated,
             "joint_commands age [s]": a.targets.age(s.time),
             "effort_controller/commands age [s]": a.efforts.age(s.time),
             **self.pace.figures(),
@@ -477,9 +534,16 @@ class PlantNode(Component):
             "energy balance error [J]": energy.balance_error,
             **({"momentum error [N s]": energy.momentum_error} if self.model.floating_base else {}),
             "mass [kg]": self.plant.model.mass,
-            **refused,
+            **doubts,
         }
         return level, message, values
+
+
+def clock_every(v: PlantParameters) -> int:
+    """Ticks from one message of /clock to the next: at `clock_rate`, and no more than CLOCK_GAP of wall time apart."""
+    asked = v.update_rate / v.clock_rate if v.clock_rate else 1.0
+    most = CLOCK_GAP * v.real_time_factor * v.update_rate if v.real_time_factor else asked
+    return max(1, min(round(asked), int(most)))
 
 
 def plant_params(v: PlantParameters) -> PlantParams:

@@ -1,0 +1,78 @@
+"""The gait of a robot that may fall silent, be put elsewhere or fall over: the controller node but for messages."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .gait import Command, StandTrot, TrotParameters
+from .limbs import Legs
+from .posture import Posture
+
+Array = NDArray[np.float64]
+
+JOINT_JUMP, JOINT_SPEED = 0.1, 20.0
+"""No joint goes farther than this [rad, m] and as far again as this speed takes it [rad/s, m/s]: it was put there."""
+BASE_JUMP, BASE_SPEED = 0.05, 10.0
+"""The same for the place of the base [m, m/s]."""
+ASTRAY, PATIENCE = 0.6, 0.2
+"""Joints this far from their targets [rad, m] for so long [s] do not follow: something else holds them."""
+
+
+class QuadrupedController:
+    """Answers states: rises from where the joints are, stands or trots, and begins anew after anything else than that.
+
+    `phase` is one of waiting, rising, standing, trotting, fallen. A robot that has fallen gets no targets: its joints
+    are to be damped until it is upright again.
+    """
+
+    def __init__(self, legs: Legs, parameters: TrotParameters, silence: float):
+        """Find the stance; begin anew after a `silence` of the states [s]. Raises ModelError as `StandTrot`."""
+        self.gait = StandTrot(legs, parameters)
+        self.posture = Posture()
+        self.silence = silence
+        self.starts = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Wait for a state to rise from."""
+        self.gait.phase = "waiting"
+        self._stamp = -np.inf
+        self._joints, self._target = self.gait.stance.joints, self.gait.stance.joints
+        self._base: tuple[float, Array] | None = None
+        self._base_jumped = False
+        self._followed = -np.inf
+
+    @property
+    def phase(self) -> str:
+        """What it does."""
+        return "fallen" if self.posture.fallen else self.gait.phase
+
+    def see_base(self, pose: Sequence[float], stamp: float) -> None:
+        """Take the pose (7,) = [x y z, qx qy qz qw] of the base at the time `stamp` [s]."""
+        self.posture.see(pose[3:7])
+        place = np.array(pose[:3])
+        if self._base is not None:
+            elapsed = abs(stamp - self._base[0])
+            self._base_jumped |= bool(np.abs(place - self._base[1]).max() > BASE_JUMP + BASE_SPEED * elapsed)
+        self._base = stamp, place
+
+    def answer(self, joints: Array, stamp: float) -> Command | None:
+        """Return what the joints (n,) are to do in the state of the time `stamp` [s]; None: be damped."""
+        elapsed = stamp - self._stamp
+        moved = np.abs(joints - self._joints).max(initial=0.0)
+        if np.abs(joints - self._target).max(initial=0.0) < ASTRAY:
+            self._followed = stamp
+        anew = self.gait.phase == "waiting" or not 0.0 <= elapsed <= self.silence or self._base_jumped
+        anew |= bool(moved > JOINT_JUMP + JOINT_SPEED * elapsed or stamp - self._followed > PATIENCE)
+        self._stamp, self._joints, self._base_jumped = stamp, joints, False
+        if self.posture.fallen:
+            self.gait.phase = "waiting"
+            return None
+        if anew:
+            self.gait.start(joints, stamp)
+            self._followed = stamp
+            self.starts += 1
+        command = self.gait.command(stamp)
+        self._target = command.position
+        return command
