@@ -38,7 +38,7 @@ RECENT = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Inertia:
-    """Mass matrix (nv, nv), its eigenvalues (nv,) rising, condition, and joint inertias (n,): 1 / (H^-1)_jj."""
+    """Mass matrix (nv, nv), its eigenvalues (nv,) rising, condition, and joint inertias (n,): 1 / (H^-1)_jj (M6)."""
 
     matrix: Array
     eigenvalues: Array
@@ -71,7 +71,7 @@ def consistency(model: Model, q: Array, qd: Array, tau: Array) -> float:
 def delay_margin(inertia: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> Array:
     """Answer how late the commands of a PD loop may come before the joint oscillates by itself [s], joint by joint.
 
-    Open loop (kp + kd s) / (I s^2): it has unit gain at w^2 = (kd^2 + sqrt(kd^4 + 4 I^2 kp^2)) / (2 I^2), with a phase
+    Open loop (kp + kd s) / (I s^2) (M7): unit gain at w^2 = (kd^2 + sqrt(kd^4 + 4 I^2 kp^2)) / (2 I^2), with a phase
     margin of atan(kd w / kp), which a delay of that angle over w uses up. Infinite without gains.
 
     Parameters
@@ -160,7 +160,7 @@ class Companions(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Energy [J] and momentum since the first state.
+    """Energy [J] and momentum since the first state (M3, M4).
 
     kinetic + potential = initial + work_in - dissipated_joint + work_contact + balance_error. momentum_error [N s] and
     angular_momentum_error [N m s] (about the centre of mass): what weight and contacts do not explain of a floating
@@ -196,7 +196,8 @@ class Ledger:
 
     Effort and contact forces of a state count for the whole interval that ends at it: a plant tells those of the step
     that led to the state, and where they jump, at a touchdown, the trapezoidal rule would miss half a step's impulse.
-    Power takes mean velocities, so that constant forces do the work by which the kinetic energy changes. Of smooth
+    Power takes mean velocities, so that constant forces do the work by which the kinetic energy changes. What weight
+    does along another way, that of a plant whose contacts hold it, is work of the contacts. Of smooth
     sampled signals, as hardware tells them, this rule is off by half a period of delay: impulses by h / 2 times the
     change of force since the first state, which does not add up, the work by as much as that delay in the drives.
     """
@@ -261,8 +262,11 @@ class Ledger:
         if len(contact.points):
             (x0, v0, _), (x1, v1, _) = (point_motion(model, contact.points, at.q, at.qd) for at in (before, now))
             pushed = 0.5 * float(np.vdot(contact.force, v0 + v1))
-            middle = center_of_mass(model, before.q) + center_of_mass(model, now.q)
-            moment = 0.5 * np.cross(x0 + x1 - middle, contact.force).sum(axis=0)
+            c0, c1 = (center_of_mass(model, at.q) for at in (before, now))
+            moment = 0.5 * np.cross(x0 + x1 - c0 - c1, contact.force).sum(axis=0)
+            p0, p1 = (centroidal_momentum(model, at.q, at.qd)[3:] for at in (before, now))
+            way = model.mass * (c1 - c0) / (now.stamp - before.stamp)
+            pushed -= float(model.gravity @ (way - 0.5 * (p0 + p1)))
             force = force + contact.force.sum(axis=0)
         return np.array([effort @ joints, lost, pushed, *moment, *force])
 
@@ -284,7 +288,7 @@ class Motion(NamedTuple):
 
 
 class Residual:
-    """Measured effort minus what the equations of motion ask for, joint by joint.
+    """Measured effort minus what the equations of motion ask for (M5), joint by joint.
 
     A residual spans states over `period`: means of effort and contact forces, each counted for the interval that ends
     at its state (see `Ledger`), accelerations from the velocities at both ends, and the equations of motion, with

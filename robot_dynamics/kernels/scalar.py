@@ -124,7 +124,7 @@ def cross(a, b):
 
 @inline
 def turn_to(n):
-    """Smallest rotation that carries z to the unit vector n; the half turn about x for -z, the only jump.
+    """Smallest rotation that carries z to the unit vector n (B5); the half turn about x for -z, the only jump.
 
     R = 1 + K + K^2 / (1 + n_z) with K = [z x n]x. Below the equator 1 / (1 + n_z) = (1 - n_z) / (n_x^2 + n_y^2): the
     difference of 1 and -n_z would lose the digits that n_x and n_y have. 1e-290 keeps the squares from underflow.

@@ -26,7 +26,7 @@ ALIKE = 0.9
 
 @inline
 def surface_frame(n):
-    """[t1 t2 n]: tangents and unit normal, continuous in n but at -z."""
+    """[t1 t2 n]: tangents and unit normal (D2), continuous in n but at -z."""
     return turn_to(n)
 
 

@@ -87,7 +87,7 @@ def trajectory_from_msg(msg: JointTrajectory) -> tuple[Array, Array, Array | Non
 
 
 def msg_from_status(name: str, hardware: str, level: int, message: str, values: dict[str, object]) -> DiagnosticStatus:
-    """One diagnostic status (REP-107); level 0 OK, 1 WARN, 2 ERROR, 3 STALE."""
+    """One diagnostic status [REP-107]; level 0 OK, 1 WARN, 2 ERROR, 3 STALE."""
     pairs = [KeyValue(key=key, value=_text(value)) for key, value in values.items()]
     return DiagnosticStatus(name=name, hardware_id=hardware, level=bytes([level]), message=message, values=pairs)
 

@@ -303,7 +303,7 @@ class OdometryWriter(Writer):
 
 
 class ImuWriter(Writer):
-    """An Imu (REP-145); `numbers` is a view (37,) of all it holds."""
+    """An Imu [REP-145]; `numbers` is a view (37,) of all it holds."""
 
     def __init__(self, frame: str):
         """Name the frame."""
