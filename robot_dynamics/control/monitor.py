@@ -262,7 +262,8 @@ class Ledger:
             (x0, v0, _), (x1, v1, _) = (point_motion(model, contact.points, at.q, at.qd) for at in (before, now))
             pushed = 0.5 * float(np.vdot(contact.force, v0 + v1))
             middle = center_of_mass(model, before.q) + center_of_mass(model, now.q)
-            moment = 0.5 * np.cross(x0 + x1 - middle, contact.force).sum(axis=0)
+            M = 0.5 * (x0 + x1 - middle).T @ contact.force  # sum x f^T; np.cross would cost as much as all the rest
+            moment = np.array([M[1, 2] - M[2, 1], M[2, 0] - M[0, 2], M[0, 1] - M[1, 0]])
             force = force + contact.force.sum(axis=0)
         return np.array([effort @ joints, lost, pushed, *moment, *force])
 
