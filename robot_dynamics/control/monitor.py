@@ -221,7 +221,7 @@ class Ledger:
         elif lost:
             self._initial = self._initial + self._stock(now) - self._stock(before)
             self._lost += h
-        else:
+        elif h > 0.0:
             self._accounted = self._accounted + h * self._rates(before, now, effort, contact)
         if not self._errors or stamp - self._errors[-1][0] >= 0.01 * RECENT:
             self._errors.append((stamp, self._error(self._stock(now))))
@@ -263,7 +263,8 @@ class Ledger:
             (x0, v0, _), (x1, v1, _) = (point_motion(model, contact.points, at.q, at.qd) for at in (before, now))
             pushed = 0.5 * float(np.vdot(contact.force, v0 + v1))
             c0, c1 = (center_of_mass(model, at.q) for at in (before, now))
-            moment = 0.5 * np.cross(x0 + x1 - c0 - c1, contact.force).sum(axis=0)
+            M = 0.5 * (x0 + x1 - c0 - c1).T @ contact.force  # sum x f^T; np.cross would cost as much as all the rest
+            moment = np.array([M[1, 2] - M[2, 1], M[2, 0] - M[0, 2], M[0, 1] - M[1, 0]])
             p0, p1 = (centroidal_momentum(model, at.q, at.qd)[3:] for at in (before, now))
             way = model.mass * (c1 - c0) / (now.stamp - before.stamp)
             pushed -= float(model.gravity @ (way - 0.5 * (p0 + p1)))

@@ -89,12 +89,15 @@ class MonitorNode(Component):
         """Account for a state with the base and the contacts of its stamp; now and then publish the residual."""
         msg = self.readers[JointState].read(data)
         s, stamp = self.state, msg.stamp
-        self.take_base(stamp)
-        self.take_contacts(stamp)
-        if not s.set_joints(msg.names, *wire.columns_from_joint_state(msg), stamp, self.now() or stamp):
+        self.update_base()
+        self.update_contacts()
+        now = self.now()
+        self.take_base(stamp, now)
+        self.take_contacts(stamp, now)
+        if not s.set_joints(msg.names, *wire.columns_from_joint_state(msg), stamp, now or stamp):
             return self.warn(f"joint_states {s.joints.problem}")
         if s.has_effort and not (self.bases.missing(stamp) or self.touches.missing(stamp)):
-            state = stamp or self.now(), s.q, s.qd, s.effort, self.forces.at(s.q)
+            state = stamp or now, s.q, s.qd, s.effort, self.forces.at(s.q)
             self.ledger.update(*state)
             residual = self.residual.update(*state)
             if residual is not None and self.residuals.get_subscription_count():
@@ -110,20 +113,18 @@ class MonitorNode(Component):
         """Keep contact forces for the joint state of their stamp."""
         self.touches.put(self.readers[MultiDOFJointState].read(data))
 
-    def take_base(self, stamp: float) -> None:
+    def take_base(self, stamp: float, now: float) -> None:
         """Take the base states that are due."""
-        self.update_base()
-        for msg in self.bases.due(stamp, self.now()):
+        for msg in self.bases.due(stamp, now):
             base = wire.base_from_odometry(msg)
-            if self.state.set_base(*base, msg.stamp, self.now() or msg.stamp, msg.names[1]):
+            if self.state.set_base(*base, msg.stamp, now or msg.stamp, msg.names[1]):
                 self.now_known("base")
             else:
                 self.warn(f"odom {self.state.base.problem}")
 
-    def take_contacts(self, stamp: float) -> None:
+    def take_contacts(self, stamp: float, now: float) -> None:
         """Take the contact forces that are due."""
-        self.update_contacts()
-        for msg in self.touches.due(stamp, self.now()):
+        for msg in self.touches.due(stamp, now):
             try:
                 position, _, force = wire.points_from_contacts(msg)
             except ShapeError as problem:
