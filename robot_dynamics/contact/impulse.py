@@ -37,7 +37,7 @@ class Impulse:
     recovery: float | None = None
     friction: float | Array = 0.6
     iterations: int = 20
-    tolerance: float = 1e-7
+    tolerance: float = 1e-8
     activation: Literal["predicted", "below"] = "predicted"
     recovery_speed: float = 0.5
 

@@ -33,7 +33,7 @@ NEAR = 1e-3
 """A Newton step no longer than this share of sqrt(depth) is as good as the root: what it leaves is of its square."""
 NEWTON_STEPS = 30
 ALL_SWEEPS = 200
-SURE = 6
+SURE = 3
 """Sweeps within which a small change means a small residual: they converge fast."""
 WORST = 1e-6
 """Largest residual of a solve that counts as converged [m/s]."""
@@ -546,7 +546,7 @@ def residual(model, A, b, points, bounds, h, k, n, f, work):
 
 @routine
 def newton_matrix(model, A, points, bounds, h, k, n, f, work):
-    """M = dF/df = P + V A (Q6) where `residual` was, 1e-9 on the diagonal because coplanar points make A singular."""
+    """M = dF/df = P + V A (Q6) where `residual` was, 1e-6 on the diagonal because coplanar points make A singular."""
     M, u, P, V = work.matrix, work.rows[U], work.blocks[0], work.blocks[1]
     for i in range(k):
         o = 3 * i
@@ -567,7 +567,7 @@ def newton_matrix(model, A, points, bounds, h, k, n, f, work):
         if not inside:
             M[i, i] = 1.0
     for i in range(n):
-        M[i, i] += 1e-9
+        M[i, i] += 1e-6
 
 
 @routine
@@ -637,6 +637,20 @@ def admissible(points, bounds, k, n, f):
 
 
 @routine
+def take_no_energy(A, b, k, n, f, u):
+    """Shorten impulses that missed the tolerance until their work f . (b + u) / 2 is not positive."""
+    end_velocity(A, b, f, k, n, u)
+    free, added = 0.0, 0.0
+    for i in range(n):
+        free += f[i] * b[i]
+        added += f[i] * (u[i] - b[i])
+    if 2.0 * free + added > 0.0:
+        g = min(max(-2.0 * free / added, 0.0), 1.0) if added > 0.0 else 0.0
+        for i in range(n):
+            f[i] *= g
+
+
+@routine
 def sweep_on(model, A, b, points, bounds, h, k, n, sweeps, tolerance, error, f, work):
     """Sweep up to ALL_SWEEPS in total from Newton's best iterate, whose residual is `error`; keeps the better end.
 
@@ -682,10 +696,13 @@ def solve_contacts(model, A, b, points, bounds, h, k, n, sweeps, tolerance, f, w
             steps, error = newton(model, A, b, points, bounds, h, k, n, tolerance, f, work)
             iterations += steps
             admissible(points, bounds, k, n, f)
+            error, _ = residual(model, A, b, points, bounds, h, k, n, f, work)
         if error > tolerance:
             error, swept = sweep_on(model, A, b, points, bounds, h, k, n, sweeps, tolerance, error, f, work)
             iterations += swept
         missed = error > max(tolerance, WORST)
+        if missed and model == IMPULSE:
+            take_no_energy(A, b, k, n, f, u)
     end_velocity(A, b, f, k, n, u)  # without what the passes rounded
     return iterations, missed
 
