@@ -1103,8 +1103,7 @@ def attitudes(levels, robot, q, memory):
 def see(robot, t, limb, memory):
     """Write pose and twist of joint t, placed, from its carrier's.
 
-    Returns of the body behind it: linear and angular momentum about the world's origin, kinetic energy, first moment of
-    mass, rotational inertia about the world's origin.
+    Returns `body_books` of the body behind it.
     """
     o, c = in_memory(t, limb), in_memory(t + 1, limb)
     R, xc = quad9(memory, c + ATTITUDE * GROUP), quad3(memory, c + PLACE * GROUP)
@@ -1115,11 +1114,36 @@ def see(robot, t, limb, memory):
     Ri = face(t, limb, E_, memory)
     xi = add(xc, mul(R, p))
     vi = tmul(E_, add(v, cross(w, p)))
-    _, linear, angular, energy = body_books(m, h, inertia, Ri, xi, wi, vi)
+    moment, linear, angular, energy = body_books(m, h, inertia, Ri, xi, wi, vi)
     energy += 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
     to_quad3(memory, o + PLACE * GROUP, xi)
     to_quad3(memory, o + SPEED * GROUP, vi)
-    return linear, angular, energy, *composite_to_parent(Ri, xi, m, h, inertia)
+    return moment, linear, angular, energy
+
+
+@routine
+def second_moment(levels, robot, memory):
+    """`bodies.second_moment` of a robot with a free base, at the poses that `books` left."""
+    base = in_memory(len(levels), 0)
+    R, x = quad9(memory, base + ATTITUDE * GROUP), quad3(memory, base + PLACE * GROUP)
+    m, h, inertia = base_body(robot)
+    total = composite_to_parent(R, x, m, h, inertia)[1]
+    for g, _ in enumerate(levels[0]):
+        own, count, _ = group(levels, robot, g)
+        mine = group_memory(memory, g)
+        for t in range(len(levels)):
+            for limb in abreast(count):
+                total = add6(total, moment_of_joint(own, t, limb, mine))
+    return total
+
+
+@inline
+def moment_of_joint(robot, t, limb, memory):
+    """Rotational inertia of the body of joint t about the world's origin, world axes."""
+    o = in_memory(t, limb)
+    m, h, inertia = rigid_body(robot, t, limb)
+    R, x = quad9(memory, o + ATTITUDE * GROUP), quad3(memory, o + PLACE * GROUP)
+    return composite_to_parent(R, x, m, h, inertia)[1]
 
 
 @inline
@@ -1186,15 +1210,14 @@ def show_row(i, R, x, spin, v, w):
 
 @routine
 def books(levels, robot, memory, q, qd, out):
-    """`propagators.books_of` into `out` (16,), leaving poses and twists of all rows in memory."""
+    """`propagators.books_of` into `out` (10,), leaving poses and twists of all rows in memory."""
     _, _, iv = dimensions(levels, robot)
     place(levels, robot, q, qd, memory)
     R, x, spin, v = base_attitude(levels, robot, q, memory), ZERO3, ZERO3, ZERO3
     if iv > 0:
         x, spin, v = part3(q, 0), part3(qd, 0), part3(qd, 3)
     m, h, inertia = base_body(robot)
-    _, linear, angular, energy = body_books(m, h, inertia, R, x, spin, v)
-    moment, second = composite_to_parent(R, x, m, h, inertia)
+    moment, linear, angular, energy = body_books(m, h, inertia, R, x, spin, v)
     for g, _ in enumerate(levels[0]):
         own, count, _ = group(levels, robot, g)
         mine = group_memory(memory, g)
@@ -1203,16 +1226,14 @@ def books(levels, robot, memory, q, qd, out):
         for j in range(len(levels)):
             for limb in abreast(count):
                 more = see(own, len(levels) - 1 - j, limb, mine)
-                linear = add(linear, more[0])
-                angular = add(angular, more[1])
-                energy += more[2]
-                moment = add(moment, more[3])
-                second = add6(second, more[4])
+                moment = add(moment, more[0])
+                linear = add(linear, more[1])
+                angular = add(angular, more[2])
+                energy += more[3]
     part3_to(out, 0, moment)
     part3_to(out, 3, linear)
     part3_to(out, 6, angular)
     out[9] = energy
-    part6_to(out, 10, second)
 
 
 @inline

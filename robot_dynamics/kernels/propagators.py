@@ -36,7 +36,6 @@ from .rows import (
     first_v,
     parent,
     part3_to,
-    part6_to,
     row3,
     row6,
     row9,
@@ -77,7 +76,7 @@ def free_motion_of(levels, limbed, memory, topology, parameters, q, qd, tau, f_e
 def place_of(levels, limbed, memory, seen, topology, parameters, q, qd, w):
     """What `free_motion_of` takes to be there, in memory or in w, and what `limbs` leaves of rows that are `seen`."""
     if len(levels) > 0:
-        limbs.books(levels, limbed, memory, q, qd, stack(16))
+        limbs.books(levels, limbed, memory, q, qd, stack(10))
         limbs.show(levels, limbed, memory, seen, w)
     else:
         place(topology, parameters, q, w)
@@ -110,7 +109,7 @@ def show_of(levels, limbed, memory, seen, w):
 
 @routine
 def books_of(levels, limbed, memory, topology, parameters, q, qd, w, out):
-    """`bodies.books` and `second_moment` of a state into `out` (16,), leaving poses and twists in memory or in w."""
+    """`bodies.books` of a state into `out` (10,), leaving poses and twists in memory or in w."""
     if len(levels) > 0:
         limbs.books(levels, limbed, memory, q, qd, out)
         return
@@ -122,7 +121,14 @@ def books_of(levels, limbed, memory, topology, parameters, q, qd, w, out):
     part3_to(out, 3, linear)
     part3_to(out, 6, angular)
     out[9] = energy
-    part6_to(out, 10, second_moment(topology, parameters, w))
+
+
+@routine
+def second_moment_of(levels, limbed, memory, topology, parameters, w):
+    """`bodies.second_moment` of a robot with a floating base, after `books_of`."""
+    if len(levels) > 0:
+        return limbs.second_moment(levels, limbed, memory)
+    return second_moment(topology, parameters, w)
 
 
 @routine

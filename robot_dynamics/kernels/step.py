@@ -37,10 +37,11 @@ from .propagators import (
     joint_path,
     place_of,
     respond,
+    second_moment_of,
     show_of,
     twists_of,
 )
-from .rows import part3, part3_to, part4, part6, row3, row9, set3, set9
+from .rows import part3, part3_to, part4, row3, row9, set3, set9
 from .scalar import ZERO3, add, cross, dot, inverse_symmetric, mul, quaternion_matrix, scale, smul, sub, tmul
 from .terrain import DAMPING, FRICTION, STIFFNESS, even, nearest_surface, normal_of, other_surface
 from .tree import place
@@ -61,6 +62,8 @@ SLOP = 1e-5
 """Depth that impulses leave alone [m, rad]: what a step's rotation leaves of a contact that does not sink in."""
 AS_IT_IS, RECOVERING, MOVING = range(3)
 """What a position-only shift is for: nothing; contacts or stops that are too deep; what slides or lands, too."""
+LEFT_OVER = 1e-12
+"""A momentum per mass [m/s] that is left for the next step to correct."""
 BRISK = 2e-3
 """Way of a joint in a step [rad, m] from which on a robot on a fixed base has the velocity products of mid-step."""
 ATTEMPTS = 6
@@ -955,23 +958,14 @@ def floats(robot):
 
 
 @routine
-def carried_by(ground):
-    """Whether any contact carries a force."""
-    carried = False
-    for b in range(ground.bunches.shape[0]):
-        for c in range(first_of(ground, b), end_of_stirring(ground, b)):
-            carried = carried or ground.points[c, at.FORCE + 2] > 0.0
-    return carried
-
-
-@routine
-def account(levels, robot, joints, ground, state, settings, pushes, pushed, carried):
+def account(levels, robot, joints, ground, state, settings, pushes, pushed):
     """Work and dissipation of the step (W3, W4), and the impulses that change the momentum (T3).
 
     Forces change the velocity while the robot moves by the mean velocity v, and do their work along the way it goes.
     Without contact the two ways are one. Where contacts carry, the robot goes by the velocity of the end of the step:
     what all other forces do along way - h v is taken by the contacts.
-    Without pushes and explicit contacts (`pushed`) the solver has left the points' velocities of its end.
+    Without pushes and explicit contacts (`pushed`) the solver has left the points' velocities of its end. Returns whether
+    contacts carry.
     """
     h = settings.timestep
     ledger = state.ledger
@@ -980,6 +974,8 @@ def account(levels, robot, joints, ground, state, settings, pushes, pushed, carr
     taken = 0.0
     if pushed:
         next_twists(levels, robot, dofs[at.AHEAD])
+    by_contacts, carried = contact_work(robot, ground, ledger, h, pushed)
+    if pushed:
         t = (state.counters[at.STEPS] + 0.5) * h
         end = 0.5 * h * push_power(robot.w, rows.NEXT, t, pushes)
         taken = end - 0.5 * h * push_power(robot.w, rows.W, t, pushes) if carried else 0.0
@@ -998,28 +994,31 @@ def account(levels, robot, joints, ground, state, settings, pushes, pushed, carr
     ledger[at.WORK] += work
     ledger[at.DISSIPATED_JOINT] += lost
     ledger[at.THROUGHPUT] += abs(work) + abs(lost)
-    ledger[at.DISSIPATED_CONTACT] += taken - contact_work(robot, ground, ledger, h, pushed)
+    ledger[at.DISSIPATED_CONTACT] += taken - by_contacts
     weight = scale(ledger[at.MASS], row3(robot.parameters, 0, rows.GRAVITY))
     note_momentum(ledger, h, part3(ledger, at.COM), ZERO3, weight)
+    return carried
 
 
 @routine
 def contact_work(robot, ground, ledger, h, pushed):
-    """Work of the contacts by the points' mean velocities; their forces go into world axes and to the momentum."""
+    """Work of the contacts by mean velocities (W4), and whether any carries; notes their world forces and impulses."""
     points = ground.points
     work = 0.0
+    carried = False
     for b in range(ground.bunches.shape[0]):
         for c in range(first_of(ground, b), end_of_stirring(ground, b)):
             f = row3(points, c, at.FORCE)
             set3(points, c, at.FORCE_WORLD, ZERO3)
             if f[2] > 0.0:
+                carried = True
                 f_world = mul(row9(points, c, at.FRAME), f)
                 set3(points, c, at.FORCE_WORLD, f_world)
                 end = surface_velocity(robot, ground, c) if pushed else row3(points, c, at.END)
                 work += 0.5 * h * dot(f, add(end, row3(points, c, at.START)))
                 x = point_position(robot.w, row_of(ground, c), row3(points, c, at.ARM))
                 note_momentum(ledger, h, x, ZERO3, f_world)
-    return work
+    return work, carried
 
 
 @routine
@@ -1097,11 +1096,10 @@ def advance_state(levels, robot, joints, state, settings, carried, alone):
 
 
 @inline
-def central(moment, second, mass):
-    """Centre of mass, and rotational inertia about it, of first and second moment of mass about the origin."""
-    c = scale(1.0 / mass, moment)
-    x, y, z = c
-    return c, (
+def central(com, second, mass):
+    """Rotational inertia about the centre of mass, of that about the origin."""
+    x, y, z = com
+    return (
         second[0] - mass * (y * y + z * z),
         second[1] + mass * x * y,
         second[2] + mass * x * z,
@@ -1115,32 +1113,41 @@ def central(moment, second, mass):
 def conserve(levels, robot, state, h, flight, books):
     """Give a floating base the momentum, about the centre of mass, that the step left over (T3, T7-T9).
 
-    books (16,): of `books_of`, updated. In flight the centre of mass is put where the mean momentum takes it.
+    books (10,): of `books_of`, updated. In flight the centre of mass is put where the mean momentum takes it.
     """
     ledger = state.ledger
     mass = ledger[at.MASS]
-    linear, angular = part3(books, 3), part3(books, 6)
-    com, inertia = central(part3(books, 0), part6(books, 10), mass)
-    about = sub(angular, cross(com, linear))
-    push = sub(part3(ledger, at.ACCOUNTED), linear)
-    spin = sub(part3(ledger, at.ACCOUNTED + 3), about)
-    dv, dw = scale(1.0 / mass, push), smul(inverse_symmetric(inertia), spin)
+    com = scale(1.0 / mass, part3(books, 0))
+    push = sub(part3(ledger, at.ACCOUNTED), part3(books, 3))
+    spin = sub(part3(ledger, at.ACCOUNTED + 3), sub(part3(books, 6), cross(com, part3(books, 3))))
+    if size1(push) + size1(spin) > LEFT_OVER * mass:
+        correct_base(levels, robot, state, com, push, spin, books)
+    if flight:
+        momentum = add(part3(ledger, at.MOMENTUM), part3(books, 3))
+        d = sub(add(part3(ledger, at.COM), scale(0.5 * h / mass, momentum)), com)
+        displace_of(levels, robot.limbed, robot.memory, robot.w, d)
+        part3_to(state.q, 0, add(part3(state.q, 0), d))
+        part3_to(books, 0, scale(mass, add(com, d)))
+        part3_to(books, 6, add(part3(books, 6), cross(d, part3(books, 3))))
+
+
+@routine
+def correct_base(levels, robot, state, com, push, spin, books):
+    """Add the rigid motion that has the momentum `push`, and `spin` about the centre of mass, to the base (T7, T8)."""
+    mass = state.ledger[at.MASS]
+    second = second_moment_of(levels, robot.limbed, robot.memory, robot.topology, robot.parameters, robot.w)
+    dv, dw = scale(1.0 / mass, push), smul(inverse_symmetric(central(com, second, mass)), spin)
     x = part3(state.q, 0)
     v = add(dv, cross(dw, sub(x, com)))
     add_motion_of(levels, robot.limbed, robot.memory, robot.w, x, v, dw)
     R = base_matrix(state.q)
     part3_to(state.qd, 0, add(part3(state.qd, 0), tmul(R, dw)))
     part3_to(state.qd, 3, add(part3(state.qd, 3), tmul(R, v)))
+    linear, angular = part3(books, 3), part3(books, 6)
+    about = sub(angular, cross(com, linear))
     books[9] += dot(dv, add(linear, scale(0.5, push))) + dot(dw, add(about, scale(0.5, spin)))
     part3_to(books, 3, add(linear, push))
-    part3_to(books, 6, add(add(about, smul(inertia, dw)), cross(com, add(linear, push))))
-    if flight:
-        there = add(part3(ledger, at.COM), scale(0.5 * h / mass, add(part3(ledger, at.MOMENTUM), add(linear, push))))
-        d = sub(there, com)
-        displace_of(levels, robot.limbed, robot.memory, robot.w, d)
-        part3_to(state.q, 0, add(x, d))
-        part3_to(books, 0, scale(mass, there))
-        part3_to(books, 6, add(part3(books, 6), cross(d, part3(books, 3))))
+    part3_to(books, 6, add(angular, add(spin, cross(com, push))))
 
 
 @routine
@@ -1211,7 +1218,7 @@ def observe(levels, robot, ground, state, settings, carried):
     """
     ledger = state.ledger
     h = settings.timestep
-    out = stack(16)
+    out = stack(10)
     books_of(
         levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w, out,
     )  # fmt: skip
@@ -1420,8 +1427,7 @@ def take(levels, robot, joints, ground, state, settings, command, problem, steps
         purpose = complete_way(levels, robot, joints, ground, settings, count, n, problem)
         if n == 0 and not pushed and unhindered(joints, settings, command.acting):
             heun(levels, robot, joints, state, settings)
-        carried = carried_by(ground)
-        account(levels, robot, joints, ground, state, settings, pushes, pushed, carried)
+        carried = account(levels, robot, joints, ground, state, settings, pushes, pushed)
         advance_state(levels, robot, joints, state, settings, carried, n == 0 and not pushed)
         energy = observe(levels, robot, ground, state, settings, carried)
         judge_contacts(state, settings, purpose)
