@@ -102,6 +102,12 @@ def test_the_emergency_stop_damps_and_obeys_no_command_until_released():
     assert a.state == "holding"
 
 
+def test_a_command_that_came_too_late_is_refused_with_the_parameter_that_decides():
+    a = actuation()
+    assert not a.set_target(JOINTS, Q, NONE, NONE, 1.0, 1.101)
+    assert "stamp 1.000 s is 0.101 s old at 1.101 s, command_timeout is 0.1 s" in a.targets.problem
+
+
 @pytest.mark.parametrize("bad", [np.array([np.nan, 0.0]), np.array([1.0])])
 def test_bad_commands_change_nothing(bad):
     a = actuation()

@@ -67,8 +67,8 @@ class Actuation:
         self.action = action
         self.efforts_alone = efforts_alone
         self.outdated = 0
-        self.targets = InputGuard(joints, timeout)
-        self.efforts = InputGuard(joints, timeout)
+        self.targets = InputGuard(joints, timeout, parameter="command_timeout")
+        self.efforts = InputGuard(joints, timeout, parameter="command_timeout")
         self.reset(np.zeros(n))
 
     def reset(self, q: Array) -> None:
@@ -145,10 +145,6 @@ class Actuation:
             effort = target.effort + (self._effort if fresh_effort else 0.0)
             return self._taken_over(self._clamped(target, effort), now)
         return self._safe()
-
-    def age(self, now: float) -> float:
-        """Return the age of the newest command [s], inf before the first."""
-        return min(self.targets.age(now), self.efforts.age(now))
 
     @property
     def pausing(self) -> bool:

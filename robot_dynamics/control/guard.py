@@ -44,9 +44,12 @@ class InputGuard:
     good messages, `receipt` and `stamp` the times of the last good one [s] (None before the first).
     """
 
-    def __init__(self, joints: Sequence[str], max_age: float, ahead: float = 0.05):
-        """Take messages for `joints` no older than `max_age` [s] (0: any age) and no more than `ahead` [s] early."""
-        self.joints = tuple(joints)
+    def __init__(self, joints: Sequence[str], max_age: float, ahead: float = 0.05, *, parameter: str = "state_timeout"):
+        """Take messages for `joints` no older than `max_age` [s] (0: any age) and no more than `ahead` [s] early.
+
+        `parameter` is what users know `max_age` by.
+        """
+        self.joints, self.parameter = tuple(joints), parameter
         self.max_age, self.ahead = max_age, ahead
         self.counts: Counter[str] = Counter()
         self.problem = ""
@@ -157,7 +160,8 @@ class InputGuard:
             return True
         if self.max_age and now - stamp > self.max_age:
             age = f"stamp {stamp:.3f} s is {now - stamp:.3g} s old at {now:.3f} s"
-            self.refuse(STALE, f"{age}; is use_sim_time the same everywhere?")
+            allowed = f"{self.parameter} is {self.max_age:g} s"
+            self.refuse(STALE, f"{age}, {allowed}; is use_sim_time the same everywhere?")
         elif stamp - now > self.ahead:
             self.refuse(FUTURE, f"stamp {stamp:.3f} s is ahead of {now:.3f} s; is use_sim_time the same everywhere?")
         elif self.stamp is not None and stamp < self.stamp:

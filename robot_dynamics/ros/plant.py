@@ -1,5 +1,6 @@
 """Node `plant`: the simulated robot. Commands in, states out, once per tick of a thread on absolute deadlines."""
 
+import sys
 import threading
 import time
 from collections import deque
@@ -37,6 +38,7 @@ from .component import (
     CLOCK_PERIOD,
     ERROR,
     LATEST,
+    OK,
     RELIABLE,
     SENSOR,
     STREAM,
@@ -65,6 +67,8 @@ ENERGIES = (
     "dissipated_contact",
     "balance_error",
 )
+SWITCH = 1e-4
+"""Wall time after which a callback leaves the interpreter to the tick that waits for it [s]; Python's own are 5 ms."""
 CLOCK_GAP = 0.1
 """Largest wall time between two messages of a running clock [s], whatever its `clock_rate`."""
 
@@ -113,7 +117,8 @@ class PlantNode(Component):
         self.noisy = self.plant.params.noise != SensorNoise()
         self.reading: Measurement | None = None
         self.sensed = -np.inf
-        self.ages: deque[float] = deque(maxlen=1000)
+        self.streams = {"joint_commands": actuation.targets, "effort_controller/commands": actuation.efforts}
+        self.ages: dict[str, deque[float]] = {name: deque(maxlen=1000) for name in self.streams}
         self.inbox: deque[tuple[str, Callable[[Any], None], Any]] = deque(maxlen=1024)
         self.wishes: deque[Callable[[], None]] = deque()
         self.steppers: list[threading.Event] = []
@@ -175,6 +180,7 @@ class PlantNode(Component):
         self.service(SetBool, "~/estop", self.on_estop)
         self.service(Trigger, "~/reset", self.on_reset)
         self.stopping = False
+        sys.setswitchinterval(SWITCH)
         self.simulation_services = simulation_services.SimulationServices(self) if simulation_services.srv else None
         self.thread = threading.Thread(target=self.live, name="plant", daemon=True)
         self.thread.start()
@@ -294,10 +300,11 @@ class PlantNode(Component):
                 self.refuse(topic, problem)
 
     def note_age(self) -> None:
-        """Remember how old the command is that this tick uses."""
-        age = self.simulation.actuation.age(self.simulation.time)
-        if age < np.inf:
-            self.ages.append(age)
+        """Remember how old the commands are that this tick uses."""
+        now = self.simulation.time
+        for name, guard in self.streams.items():
+            if guard.receipt is not None:
+                self.ages[name].append(guard.age(now))
 
     def await_command(self) -> None:
         """Lockstep: wait for a target stamped with the last state; the first may take as long as it likes."""
@@ -491,43 +498,54 @@ class PlantNode(Component):
         response.success = True
         return response
 
-    def status(self) -> tuple[int, str, dict[str, object]]:
-        """Report simulation, actuation and refused commands."""
+    def command_ages(self) -> dict[str, object]:
+        """Ages of the last commands of either stream, and of those that the last thousand ticks used."""
+        out: dict[str, object] = {}
+        for name, guard in self.streams.items():
+            out[f"{name} age [s]"] = guard.age(self.simulation.time)
+            out |= quantiles(f"{name} age", list(self.ages[name]))
+        return out
+
+    def refused(self) -> dict[str, int]:
+        """Counts of refused commands, joint states and payloads."""
         s, a = self.simulation, self.simulation.actuation
-        refused = {
+        counts = {
             f"refused {k}: {cause}": n
             for k, g in (("targets", a.targets), ("efforts", a.efforts), ("joint state", s.placing))
             for cause, n in dict(g.counts).items()  # at once: the other thread counts on
         }
-        if self.payloads.refused:
-            refused["refused payload"] = self.payloads.refused
-        level, doubts = self.doubts(refused)
-        level = ERROR if s.problem or a.stopped else WARN if a.state == "timed out" else level
+        return counts | ({"refused payload": self.payloads.refused} if self.payloads.refused else {})
+
+    def activity(self) -> tuple[int, str]:
+        """Level and sentence of what the plant does."""
+        s, a = self.simulation, self.simulation.actuation
+        level = ERROR if s.problem or a.stopped else WARN if a.state == "timed out" else OK
         message = s.problem or ("paused" if s.paused else a.state)
         if message == "following" and a.efforts.receipt is not None and a.efforts.stale(s.time):
             level, message = WARN, "following joint_commands, effort_controller/commands silent"
         if message == "following" and a.takeover:
             message = "following, from the hold"
-        if self.model.floating_base and self.posture.see(self.plant.q[3:7].tolist()):
-            level, message = max(level, WARN), f"fallen: {message}"
-        if self.immovable:
-            level, message = (
-                max(level, WARN),
-                f"{self.immovable} joints with friction above their effort limit: {message}",
-            )
-        ages = sorted(self.ages) or [np.inf]  # np.quantile keeps the interpreter from the tick for 0.4 ms
-        if (clocks := self.sources("/clock")) > 1:
-            level, message = max(level, WARN), f"{clocks} publishers on /clock: {message}"
+        doubts = (
+            (self.model.floating_base and self.posture.see(self.plant.q[3:7].tolist()), "fallen"),
+            (self.immovable, f"{self.immovable} joints with friction above their effort limit"),
+            ((clocks := self.sources("/clock")) > 1, f"{clocks} publishers on /clock"),
+        )
+        for doubtful, text in doubts:
+            if doubtful:
+                level, message = max(level, WARN), f"{text}: {message}"
+        return level, message
+
+    def status(self) -> tuple[int, str, dict[str, object]]:
+        """Report simulation, actuation and refused commands."""
+        s, a = self.simulation, self.simulation.actuation
+        (warned, doubts), (level, message) = self.doubts(self.refused()), self.activity()
         energy = self.plant.energy
         values = {
             "time [s]": s.time,
-            "command age p50 [s]": ages[len(ages) // 2],
-            "command age p99 [s]": ages[99 * len(ages) // 100],
             "commands": a.targets.accepted + a.efforts.accepted,
             "epoch [s]": max(a.epoch, EPOCH),
             "commands from before the epoch": a.outdated,
-            "joint_commands age [s]": a.targets.age(s.time),
-            "effort_controller/commands age [s]": a.efforts.age(s.time),
+            **self.command_ages(),
             **self.pace.figures(),
             "contact solver residual": self.plant.solver.residual,
             "unconverged steps": self.plant.solver.unconverged,
@@ -536,7 +554,13 @@ class PlantNode(Component):
             "mass [kg]": self.plant.model.mass,
             **doubts,
         }
-        return level, message, values
+        return max(level, warned), message, values
+
+
+def quantiles(name: str, values: list[float]) -> dict[str, object]:
+    """Median and 99th percentile if there are any; np.quantile would keep the interpreter from the tick for 0.4 ms."""
+    values = sorted(values)
+    return {f"{name} p{p} [s]": values[p * len(values) // 100] for p in (50, 99)} if values else {}
 
 
 def clock_every(v: PlantParameters) -> int:
