@@ -10,6 +10,7 @@ SHARE = f"share/{NAME}"
 setup(
     python_requires=">=3.10",  # read from setup.cfg it becomes an object that colcon cannot parse
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
+    package_data={NAME: ["py.typed"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (SHARE, ["package.xml"]),

@@ -15,6 +15,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from ..errors import RobotDynamicsError
+from ..extras import missing
 from ..share import parameter_files, share_folder
 
 SHARE = share_folder()
@@ -135,8 +136,10 @@ def description(context: LaunchContext, path: Path) -> str:
     """Text of the URDF in `path`, processed by xacro if it is a .xacro file."""
     if path.suffix != ".xacro":
         return path.read_text()
-    import xacro
-
+    try:
+        import xacro
+    except ModuleNotFoundError:
+        raise RobotDynamicsError(missing("xacro")) from None
     words = [word.split(":=", 1) for word in shlex.split(given(context, "xacro_args"))]
     if any(len(word) != 2 for word in words):
         raise RobotDynamicsError(

@@ -4,8 +4,9 @@ from collections import deque
 from dataclasses import astuple, fields
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import JointState, MultiDOFJointState
+from sensor_msgs.msg import Image, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray
 
 from ..closed_form import cross_check, short_limbs
@@ -48,8 +49,8 @@ class MonitorNode(Component):
         self.residual_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
         self.ledger = Ledger(model)
         self.account: Account | None = None
-        labels = [f"{f.name} [{UNITS.get(f.name, 'J')}]" for f in fields(Account)]
-        self.energy_message = convert.MultiArrayWriter([", ".join(labels)], [len(labels)])
+        self.labels = [f"{f.name} [{UNITS.get(f.name, 'J')}]" for f in fields(Account)]
+        self.energy_message = convert.MultiArrayWriter([", ".join(self.labels)], [len(self.labels)])
         self.kp, self.kd = gains(model, v.kp, v.kd)
         self.command_ages: deque[float] = deque(maxlen=1000)
         self.last = -np.inf
@@ -62,7 +63,9 @@ class MonitorNode(Component):
         """Listen, and publish at `rate`."""
         self.matrices = self.publisher(Float64MultiArray, "~/mass_matrix", LATEST)
         self.residuals = self.publisher(JointState, "~/residual", LATEST)
+        self.stamped_matrices = self.publisher(Image, "~/mass_matrix_stamped", LATEST)
         self.energies = self.publisher(Float64MultiArray, "~/energy", LATEST)
+        self.stamped_energies = self.publisher(DiagnosticArray, "~/energy_stamped", LATEST)
         self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
         self.update_base = self.latest(Odometry, "odom", self.on_base, NEWEST)
         self.update_contacts = self.latest(MultiDOFJointState, "contacts", self.on_contacts, NEWEST)
@@ -114,9 +117,15 @@ class MonitorNode(Component):
         self.figures, self.figures_q = inertia(model, s.q), s.q.copy()
         self.matrix_message.data[:] = self.figures.matrix
         self.matrices.publish(self.matrix_message.msg)
+        stamp = round(1e9 * (s.joints.stamp or s.joints.receipt))
+        if self.heard(self.stamped_matrices):
+            self.stamped_matrices.publish(convert.image_from_matrix(model.link_names[0], stamp, self.figures.matrix))
         if self.account is not None:
             self.energy_message.data[:] = astuple(self.account)
             self.energies.publish(self.energy_message.msg)
+            if self.heard(self.stamped_energies):
+                values = dict(zip(self.labels, astuple(self.account), strict=True))
+                self.stamped_energies.publish(convert.msg_from_energies(model.name, round(1e9 * self.last), values))
 
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report inertia, consistency of the algorithms, model error and refusals."""
