@@ -86,8 +86,8 @@ class FootForces:
 def clip(A: Array, w: Array, stance: NDArray[np.bool_], slope: float, forces: Array) -> None:
     """Put least-squares `forces` (feet, 3) into their pyramids.
 
-    Feet that would have to pull are left out and the others share the wrench anew, until none pulls; then tangential
-    forces are cut at slope f_z.
+    Feet that would have to pull are left out and the others share the wrench anew, until none pulls; tangential forces
+    are cut at slope f_z; all are scaled by the t >= 0 that minimises |t A^T f - w|^2, which leaves no pyramid.
     """
     standing = stance.copy()
     while (pulling := standing & ~(forces[:, 2] >= 0.0)).any():
@@ -95,6 +95,9 @@ def clip(A: Array, w: Array, stance: NDArray[np.bool_], slope: float, forces: Ar
         least_forces(A, w, standing, WEIGHT, slope, forces)
     edge = slope * forces[:, 2:]
     np.clip(forces[:, :2], -edge, edge, out=forces[:, :2])
+    reached = forces.ravel() @ A.reshape(-1, 6)
+    if (squared := reached @ reached) > 0.0:
+        forces *= max(reached @ w / squared, 0.0)
 
 
 def pyramid(feet: int, friction: float) -> Array:
