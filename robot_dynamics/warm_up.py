@@ -52,7 +52,7 @@ def warm_up_once(report: Callable[[str], None], kind: str) -> None:
     """
     if jit.CACHE_FOLDER is None or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         return
-    done = jit.CACHE_FOLDER / f"warm-{kind}-{_installation()}"
+    done = _mark(jit.CACHE_FOLDER, kind)
     if done.exists():
         return
     with open(jit.CACHE_FOLDER / "lock", "w") as lock:
@@ -91,6 +91,16 @@ def _counted(report: Callable[[str], None], folder: Path, kind: str) -> Iterator
 def compiled(folder: Path) -> int:
     """How many functions have machine code in `folder`; numba keeps one file for each kind of arguments."""
     return sum(1 for _ in folder.glob("**/*.nbc"))
+
+
+def finished(folder: Path, kind: str) -> bool:
+    """Whether all of one of KINDS was compiled into `folder` by this installation."""
+    return _mark(folder, kind).exists()
+
+
+def _mark(folder: Path, kind: str) -> Path:
+    """File that says so."""
+    return folder / f"warm-{kind}-{_installation()}"
 
 
 def _installation() -> str:

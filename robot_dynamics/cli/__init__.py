@@ -18,6 +18,7 @@ COMMANDS = {
     "closed-form": "closed_form",
     "identify": "identify",
     "warm-up": "warm_up",
+    "doctor": "doctor",
 }
 """Subcommand -> module of `robot_dynamics.cli` with HELP, add_arguments(parser) and run(args) -> exit code."""
 

@@ -97,7 +97,7 @@ def clip(A: Array, w: Array, stance: NDArray[np.bool_], slope: float, forces: Ar
     np.clip(forces[:, :2], -edge, edge, out=forces[:, :2])
     reached = forces.ravel() @ A.reshape(-1, 6)
     if (squared := reached @ reached) > 0.0:
-        forces *= max(reached @ w / squared, 0.0)
+        forces *= max(float(reached @ w / squared), 0.0)
 
 
 def pyramid(feet: int, friction: float) -> Array:
