@@ -90,6 +90,7 @@ def test_progress_is_told_while_it_compiles(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
 def test_the_first_start_compiles_as_many_functions_as_it_says(tmp_path):
     """In folders of their own; put the counts into FUNCTIONS where this fails."""

@@ -10,6 +10,7 @@ import tarfile
 import xml.etree.ElementTree as ET
 from configparser import ConfigParser
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -157,7 +158,7 @@ def test_the_changelog_is_catkin_s():
     lines = (ROOT / "CHANGELOG.rst").read_text().splitlines()
     title = f"Changelog for package {ET.parse(ROOT / 'package.xml').findtext('name')}"
     assert lines[:3] == ["^" * len(title), title, "^" * len(title)]
-    headings = [above for above, below in zip(lines, lines[1:], strict=False) if below and set(below) == {"-"}]
+    headings = [above for above, below in pairwise(lines) if below and set(below) == {"-"}]
     assert headings[0] == "Forthcoming" or headings[0].startswith(version())
 
 

@@ -132,7 +132,12 @@ def real_time() -> Iterator[Finding]:
 def machine_code() -> Iterator[Finding]:
     """Where kernels are kept, and whether they are there."""
     if CACHE_FOLDER is None:
-        yield Finding("machine code", False, "no folder can be written: every start compiles", "export XDG_CACHE_HOME=$HOME/.cache   # or any folder that is yours")
+        yield Finding(
+            "machine code",
+            False,
+            "no folder can be written: every start compiles",
+            "export XDG_CACHE_HOME=$HOME/.cache   # or any folder that is yours",
+        )
         return
     absent = [kind for kind in KINDS if not finished(CACHE_FOLDER, kind)]
     if absent:
