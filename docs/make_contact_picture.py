@@ -1,4 +1,4 @@
-"""Draws contacts.svg, the normal force of the two contact laws while the Mini Cheetah lands: python docs/make_contact_picture.py."""
+"""Draws contacts.svg, the normal force of both contact laws while a robot lands: python docs/make_contact_picture.py."""
 
 from pathlib import Path
 

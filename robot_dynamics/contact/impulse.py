@@ -9,7 +9,7 @@ from .checks import check_choice, check_range
 
 @dataclass(frozen=True, slots=True)
 class Impulse:
-    """Velocity-level contact: 0 <= p_n _|_ u_n - c >= 0, |p_t| <= mu p_n, friction opposite to slip (D001).
+    """Velocity-level contact: 0 <= p_n _|_ u_n - c >= 0, ``|p_t| <= mu p_n``, friction opposite to slip (D001).
 
     Parameters
     ----------
