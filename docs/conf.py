@@ -7,6 +7,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 project = "robot_dynamics"
 author = "robot_dynamics maintainers"
+copyright = author
 release = re.search(r"^version = (.*)$", (ROOT / "setup.cfg").read_text(), re.MULTILINE).group(1)
 
 extensions = [

@@ -1,4 +1,4 @@
-"""Draws contacts.svg, the normal force of both contact laws while a robot lands: python docs/make_contact_picture.py."""
+"""Draws contacts.svg: the normal force of both contact laws while a robot lands (run it by itself)."""
 
 from pathlib import Path
 
