@@ -15,19 +15,20 @@ COUNT := awk '/^Collecting/ { printf "\r      %3d packages, now %-40s", ++n, $$2
 # A sourced ROS brings its own rclpy, built against its own numpy; elsewhere rclpy comes from PyPI.
 ifdef ROS_DISTRO
 VENV_FLAGS := --system-site-packages
-RUN_EXTRAS := cli,qp,report,xacro
+RUN_EXTRAS := cli,report,xacro
 NUMPY      := "numpy<$(shell $(PYTHON) -c 'import numpy; print(int(numpy.__version__.split(".")[0]) + 1)')"
 else
 VENV_FLAGS :=
-RUN_EXTRAS := cli,qp,report,xacro,$(if $(filter jazzy,$(ROS_WHEELS)),ros-jazzy,ros)
+RUN_EXTRAS := cli,report,xacro,$(if $(filter jazzy,$(ROS_WHEELS)),ros-jazzy,ros)
 NUMPY      :=
 endif
 RUN   := $(VENV)/.run
 TEST  := $(VENV)/.test
 BENCH := $(VENV)/.bench
+DOCS  := $(VENV)/.docs
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-python lint format demo bench clean
+.PHONY: help venv test test-quick test-all test-python lint format docs demo bench clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -36,7 +37,15 @@ venv: $(TEST) ## Set up .venv with everything (ROS_WHEELS=jazzy: rclpy of Jazzy 
 
 test: $(TEST) ## Run the tests, real rclpy included (PYTEST_ARGS=...)
 	$(BIN)/robot_dynamics warm-up
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not thorough" $(PYTEST_ARGS)
+
+test-quick: $(TEST) ## Run what needs neither rclpy nor long: for the desk
+	$(BIN)/robot_dynamics warm-up
+	$(BIN)/python -m pytest -m "not thorough and not slow and not ros" $(PYTEST_ARGS)
+
+test-all: $(TEST) ## Run what `make test` leaves out: every robot and depth, the install paths
+	$(BIN)/robot_dynamics warm-up
+	$(BIN)/python -m pytest -m thorough $(PYTEST_ARGS)
 
 test-python: $(TEST) ## Run the kernels un-jitted, with line and branch coverage
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow and not ros" --cov --cov-fail-under=95 $(PYTEST_ARGS)
@@ -50,6 +59,10 @@ lint: $(TEST) ## Check style, types and the import contract
 format: $(TEST) ## Rewrite the sources in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(DOCS) ## Build the pages into build/docs; warnings and broken links are errors
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --builder html docs build/docs
+	@echo "open build/docs/index.html"
 
 demo: $(RUN) ## Stand and trot for 10 s, write report/demo.html (ROBOT=path/to.urdf, DURATION=s)
 	$(BIN)/robot_dynamics demo $(if $(ROBOT),--robot "$(ROBOT)") --duration $(DURATION)
@@ -80,6 +93,10 @@ $(RUN): setup.cfg setup.py pyproject.toml | $(BIN)/python
 $(TEST): $(RUN)
 	@echo "[3/3] test and lint tools"
 	@$(PIP) --no-build-isolation --editable ".[$(RUN_EXTRAS),bag,test,dev]" $(NUMPY) | $(COUNT)
+	@touch $@
+
+$(DOCS): $(TEST)
+	@$(PIP) --no-build-isolation --editable ".[$(RUN_EXTRAS),bag,test,dev,docs]" $(NUMPY) | $(COUNT)
 	@touch $@
 
 $(BENCH): $(TEST)

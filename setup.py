@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What setup.cfg cannot say: the packages, and the files that `ros2 run` and `ros2 launch` look for."""
 
 from glob import glob
@@ -10,6 +12,7 @@ SHARE = f"share/{NAME}"
 setup(
     python_requires=">=3.10",  # read from setup.cfg it becomes an object that colcon cannot parse
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
+    package_data={NAME: ["py.typed"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (SHARE, ["package.xml"]),

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Measure everything side by side; print the table, write report/benchmark.json and report/growth.png."""
 
 import argparse

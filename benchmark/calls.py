@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Calls from Python: inverse dynamics beside `pin.rnea`."""
 
 from collections.abc import Callable, Hashable, Iterator

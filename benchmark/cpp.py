@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Pinocchio's C++ algorithms in a shared library, built against the headers of the `pin` wheel and of Eigen."""
 
 import ctypes

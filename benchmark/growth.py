@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Cost over the number of bodies: chains and random trees of revolute joints, ours beside Pinocchio's C++."""
 
 from collections.abc import Callable, Hashable, Iterator

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Kernels in a compiled loop over states, beside Pinocchio's C++ in its own."""
 
 from collections.abc import Callable, Hashable, Iterator

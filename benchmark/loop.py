@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The loop over DDS: plant and feed-forward at 1 kHz, and the feed-forward beside a bare echo of the same messages.
 
 `python -m benchmark.loop` needs rclpy and a machine that does nothing else.

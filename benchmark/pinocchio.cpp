@@ -1,3 +1,5 @@
+// Copyright 2026 robot_dynamics maintainers
+// SPDX-License-Identifier: Apache-2.0
 // Pinocchio's C++ API behind a C interface: loops over given states, timed inside, one call per measurement.
 // The algorithms are the instantiations in the pin wheel's libpinocchio_default (an optimised build), reached by
 // PINOCCHIO_ENABLE_TEMPLATE_INSTANTIATION and by arguments that are Eigen::Ref: instantiated here, with -O3, they

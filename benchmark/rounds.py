@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Timing side by side: every round calls everything once, so that what disturbs the machine disturbs all alike."""
 
 import time

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The plant beside MuJoCo: go2 standing under PD control, steps and rollouts."""
 
 import os

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """How long a start takes, with machine code kept and without, and how much memory a process needs."""
 
 import os

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Write docs/demo.png: base height and foot forces of the demo, from a run slow enough for any machine."""
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Two robots under the same controller, one on spring-damper and one on impulse contacts, each with its own clock."""
 
 from launch import LaunchDescription

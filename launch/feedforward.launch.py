@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Beside a real robot: feed-forward efforts from its joint_states, and a monitor of the model error."""
 
 from launch import LaunchDescription

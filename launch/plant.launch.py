@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The simulated robot, waiting for your controller."""
 
 from launch import LaunchDescription

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Lagrange's equations of a serial path in closed form: constant coefficients on {1, c, s, c^2, c s} and {1, q, q^2}.
 
 (L1-L16), [Hollerbach 1980]. Joint m enters H_jk with degree 0 for m <= j, 1 for j < m <= k and 2 for m > k (j <= k), so

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """How a contact law lets a robot walk: a log of every step, and the figures by which two laws are compared."""
 
 from collections.abc import Callable

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """All cores at once: kernels run without the interpreter lock, so threads are enough."""
 
 import os

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What a URDF says, as plain values: the hand-over from `urdf` to `model`.
 
 Frames are those of the URDF; R and p give the pose of the described frame in the frame it is mounted on,

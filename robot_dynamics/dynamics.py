@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """THE dynamics functions: check the input, allocate the result, call a kernel. No maths here.
 
 Conventions for every function: `q` (nq,) = [x y z, qx qy qz qw, joints] with a floating base, else [joints];

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Errors written for the person who reads them: what is wrong, what was expected, what came, the valid names."""
 
 from collections.abc import Iterable

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The hot path: one robot, its state and results in place, calls with all their arguments bound."""
 
 from types import ModuleType

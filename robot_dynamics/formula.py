@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Coefficient tensors written out: text and LaTeX for people, Python and C for compilers.
 
 A tensor has one axis per joint; its index counts the basis functions 1, c, s, c^2, c s of a revolute and 1, q, q^2 of a

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The model against a log of a real robot: how far its efforts are off, and which losses and inertias explain them.
 
 Measured joint efforts are compared with inverse dynamics of the filtered motion. What is left is explained first by

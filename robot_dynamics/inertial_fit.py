@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Inertial parameters of all bodies from a log, every body possible; base parameters with their standard errors."""
 
 from collections.abc import Sequence

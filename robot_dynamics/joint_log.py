@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Joint states of a real robot: read from a file, matched with the joints of a model by name, filtered."""
 
 import os

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Configurations, poses and points: check the input, allocate the result, call a kernel.
 
 Conventions of `q` and `qd` as in `dynamics`. World results carry no suffix where the world is the only sensible frame.

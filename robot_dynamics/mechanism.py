@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The joints somebody asks about and the bodies they carry, as 4x4 matrices (L7-L9): input of the Lagrange formulas.
 
 Link transforms are A(q) = A_1 + A_2 f_2(q) + A_3 f_3(q), (f_2, f_3) = (cos q, sin q) or (q, 0), dA/dq = A D. A joint

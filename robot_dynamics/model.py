@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Model: an immutable robot. Frames, names and figures for people; packed rows (`kernels.rows`) for the kernels.
 
 Body 0 is the world, `parent[i] < i`; links on fixed joints are merged into the body that carries them. A body's frame

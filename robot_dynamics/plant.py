@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Plant: a simulated robot on terrain. The only class with state; deterministic, no clock, no input or output."""
 
 import math

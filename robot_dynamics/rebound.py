@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The damping with which a robot's feet rebound as asked, measured on the plant at the timestep it is for."""
 
 import math

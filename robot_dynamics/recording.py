@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What a run of the loop left behind, and the numbers read from it. No ROS: arrays in, numbers out.
 
 Times are simulated seconds: the robot stands up from `begin`, is asked to trot at `trot_at`, is watched until `end`.

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """One self-contained HTML page of tables and matplotlib pictures: no script, nothing fetched."""
 
 import base64

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Rollouts: many plants through the same time, on all cores, for Monte-Carlo studies, identification and planning."""
 
 from collections.abc import Hashable, Mapping, Sequence

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Where the files are that come with the package: config, launch, rviz, urdf."""
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """One rigid body: twists, wrenches, inertias and their change of frame, for people (S1-S14).
 
 Spatial vectors are [angular; linear]. A pose (R, p) of frame a in frame b maps x_b = R x_a + p. Twists and wrenches are

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """A tile: as many plants as there are SIMD lanes, taken through time by one kernel, a lane each."""
 
 from collections.abc import Hashable, Sequence

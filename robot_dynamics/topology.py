@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Connectivity of a tree given by its parents ([RBDA] chapter 4): mu, nu and kappa of every body.
 
 `parent[i] < i` and body 0 is the world, whose parent is -1.

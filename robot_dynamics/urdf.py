@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """URDF -> Robot -> Model. Nothing else in the package reads XML.
 
 The XML is streamed into a document that holds only what dynamics uses, this document is checked, and urdf_parser_py

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Compile every kernel once and keep the machine code, so that no node compiles while a robot waits."""
 
 import fcntl
@@ -6,7 +8,9 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -27,6 +31,12 @@ LOADER, LIMBS, TREES, LIBRARY = KINDS = ("loader", "limbs", "trees", "library")
 Machine code does not depend on the robot, but for the depth of equal limbs: here it is three joints.
 """
 
+FUNCTIONS = {LOADER: 3, LIMBS: 22, TREES: 21, LIBRARY: 13}
+"""How many functions each of KINDS compiles where only the loader's are there; a test counts them."""
+
+PERIOD = 3.0
+"""Time between two reports of how far it is [s]."""
+
 SILENTLY = "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)"
 """How a process beside ours begins: Ctrl-C goes to it as well, and ends it."""
 
@@ -37,23 +47,62 @@ def kind_of(model: rd.Model) -> str:
 
 
 def warm_up_once(report: Callable[[str], None], kind: str) -> None:
-    """Warm up one of KINDS if this installation has not done so yet, telling `report` what is compiled.
+    """Warm up one of KINDS if this installation has not done so yet, telling `report` how far it is.
 
     Of several processes one compiles and the others wait: numba's files must not be written by two at once (numba
     issue 4807).
     """
     if jit.CACHE_FOLDER is None or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         return
-    done = jit.CACHE_FOLDER / f"warm-{kind}-{_installation()}"
+    done = _mark(jit.CACHE_FOLDER, kind)
     if done.exists():
         return
     with open(jit.CACHE_FOLDER / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         os.set_inheritable(lock.fileno(), True)  # the second process holds it too, should this one be stopped
         if not done.exists():
-            for what in warm_up(kind):
-                report(what)
+            with _counted(report, jit.CACHE_FOLDER, kind):
+                for _ in warm_up(kind):
+                    pass
             done.touch()
+
+
+@contextmanager
+def _counted(report: Callable[[str], None], folder: Path, kind: str) -> Iterator[None]:
+    """Report at the begin, every PERIOD and at the end how many functions this and other processes have compiled."""
+    begun, total, ended = compiled(folder), FUNCTIONS[kind], threading.Event()
+
+    def say() -> None:
+        report(f"{min(compiled(folder) - begun, total)} of {total} functions")
+
+    def watch() -> None:
+        while not ended.wait(PERIOD):
+            say()
+
+    watcher = threading.Thread(target=watch, name="progress", daemon=True)
+    say()
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
+    report(f"{total} of {total} functions")
+
+
+def compiled(folder: Path) -> int:
+    """How many functions have machine code in `folder`; numba keeps one file for each kind of arguments."""
+    return sum(1 for _ in folder.glob("**/*.nbc"))
+
+
+def finished(folder: Path, kind: str) -> bool:
+    """Whether all of one of KINDS was compiled into `folder` by this installation."""
+    return _mark(folder, kind).exists()
+
+
+def _mark(folder: Path, kind: str) -> Path:
+    """File that says so."""
+    return folder / f"warm-{kind}-{_installation()}"
 
 
 def _installation() -> str:

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Runs the node named by the first argument; a signal ends it quietly while modules are still imported, too."""
 
 import os

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Every test file has a DDS domain to itself, whoever else runs tests on this machine.
 
 Nodes of one file would else be seen in the next: rclpy's lifecycle nodes stay on the domain until they are collected.

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The Mini Cheetah of the reference data: model with and without rotors, its states in our conventions."""
 
 import json

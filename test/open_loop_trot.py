@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The open-loop trot in place of the reference (its README, section 7)."""
 
 import mini_cheetah

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The same robot in Pinocchio, an independent library, with states and results carried over by joint name.
 
 Pinocchio stores a continuous joint as (cos, sin), orders joints by name and puts linear parts before angular ones.

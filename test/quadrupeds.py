@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Quadrupeds for tests: our Mini Cheetah and, where the package `example-robot-data` is installed, others."""
 
 from functools import cache

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Random trees for the laws: every joint type at once, any axis, any inertia a rigid body can have."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """URDF files of real robots, from the PyPI package `example-robot-data` (extra `test`); empty when it is missing."""
 
 from importlib import metadata

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Nodes as operating-system processes over DDS, and a node of our own to talk to them. Needs rclpy."""
 
 import signal

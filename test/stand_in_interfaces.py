@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Stands for msg and srv of simulation_interfaces 2.1, which is not on PyPI: the names and fields the plant uses."""
 
 from dataclasses import dataclass, field

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Arrays of any make and copies of the robot: the answer is the same, and no kernel is compiled for them."""
 
 import pickle

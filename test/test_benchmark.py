@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The benchmark compares like with like: both sides are given the same robot in the same state."""
 
 import numpy as np

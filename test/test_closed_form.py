@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Closed-form equations against Pinocchio, against collocation and CRBA, and against the counts (L13) and (L15)."""
 
 import ctypes

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Bad input to every subcommand: one sentence that names it, exit code 2, and nothing run in vain."""
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Figures that compare contact laws, on logs whose answers are known; the command on the Mini Cheetah."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What nodes share: time, topics of which only the newest message matters, and who listens."""
 
 import itertools

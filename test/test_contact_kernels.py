@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The coupled contact solver against the laws it must obey, written out again in plain numpy."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What the joints are told while commands come, stop, and come again."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Feed-forward torques: their parts, the share of every foot, references, and what reaches the motors."""
 
 import numpy as np
@@ -74,7 +76,6 @@ def test_a_state_that_is_not_finite_has_no_answer(fixed, name):
 @pytest.mark.parametrize("name", quadrupeds.EACH)
 @pytest.mark.parametrize("stance", [ALL, np.array([True, False, False, True]), np.array([True, True, True, False])])
 def test_the_feet_carry_the_robot(name, stance):
-    pytest.importorskip("daqp")
     model = quadrupeds.model(name)
     q, feet = stance_of(name)
     zero = np.zeros(model.nv)
@@ -91,7 +92,6 @@ def test_the_feet_carry_the_robot(name, stance):
 
 
 def test_four_feet_balance_the_base_exactly(model):
-    pytest.importorskip("daqp")
     q, feet = stance_of("mini_cheetah")
     ff = Feedforward(model, "stance", q, np.zeros(model.nv), feet, friction=0.6)
     tau = np.zeros(model.nv)
@@ -104,13 +104,33 @@ def test_four_feet_balance_the_base_exactly(model):
 
 
 def test_forces_stay_in_the_cone_when_it_is_too_narrow_for_the_wrench():
-    pytest.importorskip("daqp")
     J = np.zeros((4, 3, 6))
     J[:, :, 3:] = np.eye(3)
     shares = FootForces(4, 0.1)
     forces = shares.solve(J, np.array([0, 0, 0, 100.0, 0, 50.0]), ALL)
     assert (np.linalg.norm(forces[:, :2], axis=1) <= 0.1 * forces[:, 2] + 1e-9).all()
     assert np.abs(shares.residual).max() > 1.0
+
+
+@pytest.mark.parametrize("friction", [0.1, 0.6])
+@pytest.mark.parametrize("name", quadrupeds.EACH)
+def test_without_the_solver_forces_lie_in_their_pyramids_and_help(name, friction, monkeypatch):
+    monkeypatch.setattr("robot_dynamics.control.stance.daqp", None)
+    rng, (q, feet) = np.random.default_rng(0), stance_of(name)
+    model = quadrupeds.model(name)
+    A = rd.point_jacobian(model, feet, q)[:, :, :6]
+    weight = rd.gravity_forces(model, q)[:6]
+    shares, exact = FootForces(len(feet), friction), 0
+    for _ in range(100):
+        stance = rng.random(len(feet)) < 0.7
+        wrench = weight + rng.normal(size=6) * rng.choice([0.01, 0.3]) * weight[5]
+        forces = shares.solve(A, wrench, stance)
+        assert (pyramid(len(feet), friction) @ forces.ravel() <= 1e-9 * weight[5]).all()
+        assert not forces[~stance].any()
+        left = np.linalg.norm(SCALE * shares.residual)
+        assert left <= np.linalg.norm(SCALE * wrench) * (1.0 + 1e-9), "worse than no force at all"
+        exact += shares.flag == 1 and stance.any()
+    assert 0 < exact < 100
 
 
 @pytest.mark.parametrize("friction", [0.1, 0.6])
@@ -142,7 +162,6 @@ def test_the_share_is_the_program_s_answer_inside_the_cones_and_on_them(name, fr
 
 
 def test_no_standing_foot_pushes_nothing():
-    pytest.importorskip("daqp")
     assert not FootForces(4, 0.5).solve(np.ones((4, 3, 6)), np.ones(6), ~ALL).any()
 
 

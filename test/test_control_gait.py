@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Legs of any quadruped are found, stand, and trot."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What a guard lets through, what it refuses and counts, and what a limiter lets out."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The monitor's ledger closes on a simulated robot, and its delay margin is where a delayed loop turns unstable."""
 
 from dataclasses import replace

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Foot forces estimated from joint efforts against those of the plant."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """A robot with a payload is the robot whose URDF has that payload."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """How nodes and commands read a robot: its base, and the friction of its joints."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The plant under commands: time that never falls, pauses, resets, points to stand on, and the pace of ticks."""
 
 import numpy as np

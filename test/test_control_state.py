@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The measured state, stance flags, and the monitor's figures."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """A robot that is put elsewhere or let go under a commander at work: it holds, and is taken over within bounds."""
 
 import copy

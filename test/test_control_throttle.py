@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """A warning is said once per kind and period, however its numbers and names change."""
 
 import pytest

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Messages and arrays turn into each other without loss, and messages are rewritten in place."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Work on all cores: every state is done once, and gives what it gives alone."""
 
 import numpy as np

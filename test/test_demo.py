@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The numbers read from a run, the page made of them, and the loop itself: processes over DDS."""
 
 import re

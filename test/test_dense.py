@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Factors of dense mass matrices: H = L^T L from the last joint to the first, as mimic robots need it."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Every equation and every source that code, tests and pages cite is in docs/derivations and docs/references.md."""
 
 import ast

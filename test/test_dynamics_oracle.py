@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Dynamics against the numbers of a C++ simulator (MIT Cheetah-Software, see data/README.md), to 1e-10 relative."""
 
 import mini_cheetah

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Every robot of example-robot-data against Pinocchio, floating and fixed, at random states: 1e-9 relative."""
 
 import numpy as np

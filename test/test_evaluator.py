@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The hot path gives what the plain functions give, in place, and refuses what they refuse."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Identification: a real Panda log against Pinocchio and stated figures, robots whose losses are known, faults."""
 
 import math

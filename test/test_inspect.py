@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """`robot_dynamics inspect`: the totals, one JSON object, 100 columns, one sentence on bad input."""
 
 import json

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What kernels call answers as Python does, and what is not in its language is refused by its line."""
 
 import math

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The launch files under ROS's own launch, which is not on PyPI: skipped where it cannot be imported."""
 
 import os

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Laws of mechanics over random trees that hold every joint type at once."""
 
 from itertools import pairwise

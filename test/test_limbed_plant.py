@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """A plant of equal limbs, stepped in SIMD lanes, moves as the same robot does with the driver for any tree."""
 
 from dataclasses import replace

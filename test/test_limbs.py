@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The driver for equal limbs gives what the driver for any tree gives, and is machine code for many lanes."""
 
 import dataclasses

@@ -1,9 +1,12 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Where machine code is kept: in a folder of ours alone, or nowhere."""
 
 import os
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -59,7 +62,56 @@ def test_warming_up_is_done_once(tmp_path, monkeypatch):
     told: list[str] = []
     for kind in (warm_up.LIMBS, warm_up.LIMBS, warm_up.TREES):
         warm_up.warm_up_once(told.append, kind)
-    assert told == ["limbs first", "second", "trees first", "second"]
+    totals = [warm_up.FUNCTIONS[kind] for kind in (warm_up.LIMBS, warm_up.TREES)]
+    assert told == [f"{done} of {total} functions" for total in totals for done in (0, total)]
+
+
+def test_progress_is_told_while_it_compiles(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
+    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
+    monkeypatch.setattr(warm_up, "PERIOD", 1e-3)
+    told: list[str] = []
+    seen = threading.Event()
+
+    def compile_half(kind):
+        (tmp_path / "kernels").mkdir()
+        for number in range(11):
+            (tmp_path / "kernels" / f"{number}.nbc").touch()
+        assert seen.wait(60)
+        yield "half"
+
+    def report(text):
+        told.append(text)
+        if text == "11 of 22 functions":
+            seen.set()
+
+    monkeypatch.setattr(warm_up, "warm_up", compile_half)
+    warm_up.warm_up_once(report, warm_up.LIMBS)
+    assert (told[0], told[-1]) == ("0 of 22 functions", "22 of 22 functions")
+    assert "11 of 22 functions" in told
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+def test_the_first_start_compiles_as_many_functions_as_it_says(tmp_path):
+    """In folders of their own; put the counts into FUNCTIONS where this fails."""
+    code = (
+        "import sys\n"
+        "from robot_dynamics import warm_up as w\n"
+        "from robot_dynamics.kernels import jit\n"
+        "for kind in (w.LOADER, sys.argv[1]):\n"
+        "    before = w.compiled(jit.CACHE_FOLDER)\n"
+        "    list(w.warm_up(kind))\n"
+        "    after = w.compiled(jit.CACHE_FOLDER)\n"
+        "    print(kind, after - before)\n"
+    )
+    counted = {}
+    for kind in warm_up.KINDS[1:]:
+        own = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / kind)}
+        done = subprocess.run([sys.executable, "-c", code, kind], env=own, capture_output=True, text=True, check=True)
+        counted |= {name: int(count) for name, count in map(str.split, done.stdout.splitlines())}
+    assert counted == warm_up.FUNCTIONS
 
 
 @pytest.mark.parametrize(("variable", "folder"), [("1", True), ("0", False)], ids=["un-jitted", "nowhere to keep"])

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The markers that travel: what RViz draws of contact forces and the centre of mass."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What the model promises: conventions of q and qd, merging, mimic laws, reports, and one sentence per mistake."""
 
 import numpy as np

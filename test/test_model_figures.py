@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """A figure of a model that is replaced is what every driver computes with; any other field refuses to be replaced."""
 
 import copy

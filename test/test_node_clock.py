@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """A plant that dies takes the time with it: wall time tells that it is gone, and that a paused one is not."""
 
 import signal

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What a bad or silent commander leads to comes within `command_timeout` and a tick, by the plant's own stamps."""
 
 from collections.abc import Callable, Iterator

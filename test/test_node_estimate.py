@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Contacts estimated from joint efforts, over DDS, beside those that the plant knows."""
 
 import numpy as np

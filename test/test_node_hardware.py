@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The feed-forward in front of motors: silent until enabled, harmless when its input is not to be trusted."""
 
 from collections.abc import Iterator

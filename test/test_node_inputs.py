@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """All that hear a robot, under bad sensors: refused, named, given up in time, and taken back."""
 
 from collections.abc import Iterator

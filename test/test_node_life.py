@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """How every node starts, says what is wrong, and ends."""
 
 import contextlib

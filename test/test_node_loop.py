@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Plant, controller, feed-forward and monitor as four processes: the robot stands, trots, and does so twice alike."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Commanders and sensors that die, come late, fight or jump in time: each node goes on, and says what it saw."""
 
 import numpy as np

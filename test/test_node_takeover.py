@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Reset, emergency stop and set_pose under commanders at work: nobody throws the robot, and who lies is named."""
 
 from collections.abc import Callable, Iterator

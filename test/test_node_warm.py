@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Nodes compile nothing while a robot waits: all machine code they load is that of their robot's first start."""
 
 import os

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Where pip and colcon put the package, and what the command does with bad input."""
 
 import os
@@ -10,6 +12,7 @@ import tarfile
 import xml.etree.ElementTree as ET
 from configparser import ConfigParser
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -135,11 +138,34 @@ def test_manifest_names_every_ros_package_that_is_imported():
     declared = {element.text for element in manifest if element.tag.endswith("depend")}
     imported = re.compile(
         r"^\s*(?:from|import) "
-        r"(\w+_msgs|std_srvs|simulation_interfaces|rclpy|launch|launch_ros|ament_index_python|xacro)\b",
+        r"(\w+_msgs|std_srvs|builtin_interfaces|simulation_interfaces|rclpy|launch|launch_ros|ament_index_python|xacro)\b",
         re.M,
     )
     used = {name for path in ROOT.glob("robot_dynamics/**/*.py") for name in imported.findall(path.read_text())}
-    assert used - {"builtin_interfaces"} <= declared
+    assert used <= declared
+
+
+def test_manifest_has_a_place_for_questions_and_every_python_package_that_rosdep_knows():
+    manifest = ET.parse(ROOT / "package.xml").getroot()
+    assert {url.get("type") for url in manifest.iter("url")} == {"website", "repository", "bugtracker"}
+    declared = {element.text for element in manifest if element.tag.endswith("depend")}
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    needed = {re.split(r"[<>=]", line)[0] for line in config["options"]["install_requires"].split()}
+    keys = {name: f"python3-{name}" for name in needed} | {"urdf-parser-py": "urdfdom_py"}
+    assert {keys[name] for name in needed - {"daqp"}} <= declared
+
+
+def test_the_changelog_is_catkin_s():
+    lines = (ROOT / "CHANGELOG.rst").read_text().splitlines()
+    title = f"Changelog for package {ET.parse(ROOT / 'package.xml').findtext('name')}"
+    assert lines[:3] == ["^" * len(title), title, "^" * len(title)]
+    headings = [above for above, below in pairwise(lines) if below and set(below) == {"-"}]
+    assert headings[0] == "Forthcoming" or headings[0].startswith(version())
+
+
+def test_types_are_shipped(pip_prefix):
+    assert next(pip_prefix.glob("**/robot_dynamics/py.typed")).is_file()
 
 
 def test_share_folder_missing_is_one_sentence(monkeypatch, tmp_path):

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Parameters are declared once; checks, help and YAML files follow from the declarations."""
 
 import dataclasses

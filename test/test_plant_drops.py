@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """A whole robot thrown on the floor, in both contact models: it comes to rest, hardly sinks in, gains no energy."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Contact laws on the whole robot: the open-loop trot of the reference, isotropic friction, the same bytes again."""
 
 import hashlib

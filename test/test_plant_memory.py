@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """A plant step allocates nothing: not in the compiled loop, and nothing that stays or has a size on Python's heap."""
 
 import tracemalloc

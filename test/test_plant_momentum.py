@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Momentum and energy of bodies that turn while they touch, in both contact models at several timesteps."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The plant against the reference simulator, one step at a time from its own states."""
 
 import mini_cheetah

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Single steps and short runs of the plant, each against a formula of mechanics; cheap enough to run un-jitted."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Bodies that contacts hold from several sides: no impulse without bound, no energy from nothing, both laws."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Contact points from collision shapes, and meshes found as ROS finds them."""
 
 import struct

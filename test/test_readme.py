@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What the README and the pages in docs/ tell people to type, run, or open exists."""
 
 import os

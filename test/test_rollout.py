@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Many plants at once: each does what it does alone, whatever happens to the others."""
 
 from dataclasses import replace

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The ros2_control example: its files fit each other and the plant, and its gains carry the robot over DDS.
 
 controller_manager is not on PyPI: a node of ours sends what JointStateTopicSystem sends of the controller's efforts.

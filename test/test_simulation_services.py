@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The services of simulation_interfaces, asked of a plant that runs; all but their way over DDS.
 
 Where that package is not installed, stand-ins with the same fields take the place of its types.

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Laws of one rigid body: particles sum to the formulas, frames do not matter, free motion keeps its momentum."""
 
 import math

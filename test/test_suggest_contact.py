@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Suggested spring-damper parameters: the robot sags and rebounds as asked, the limits of the explicit scheme hold."""
 
 import json

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Terrain: distances and frames against the reference numbers and by their geometry."""
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Connectivity sets, and the zero pattern of H on the tree lambda(1..6) = (0, 1, 2, 1, 4, 4) ([RBDA] chapter 4)."""
 
 import numpy as np

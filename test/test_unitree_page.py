@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The two copies on the Unitree page map by name and leave out what a command leaves out."""
 
 import re

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The loader: what a URDF means, what is forgiven, and one sentence for every mistake."""
 
 import math

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """500 broken robots: a model or one sentence, never a traceback, a hang, a file, a socket, a NaN or much memory."""
 
 import encodings

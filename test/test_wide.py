@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What is written for several robots at once does in each lane what Python does with that lane's numbers."""
 
 import math

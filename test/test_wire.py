@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Messages written and read as bytes are those that rclpy would have made."""
 
 import numpy as np

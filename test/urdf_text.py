@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """URDF text for the tests: small robots by hand, and any Robot written out."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Write docs/derivations/integration.png: what the axes of a step do to speed, and to angular momentum."""
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The simulated robot under a controller_manager: trajectories by effort, the weight carried by feedforward."""
 
 from pathlib import Path

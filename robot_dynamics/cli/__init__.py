@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The command `robot_dynamics`: one file per subcommand, imported only when it is asked for."""
 
 import argparse
@@ -8,6 +10,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from ..errors import RobotDynamicsError
+from ..extras import EXTRAS, missing
 
 COMMANDS = {
     "inspect": "inspect",
@@ -17,11 +20,9 @@ COMMANDS = {
     "closed-form": "closed_form",
     "identify": "identify",
     "warm-up": "warm_up",
+    "doctor": "doctor",
 }
 """Subcommand -> module of `robot_dynamics.cli` with HELP, add_arguments(parser) and run(args) -> exit code."""
-
-EXTRAS = {"rich": "cli", "matplotlib": "report", "daqp": "qp", "rosbags": "bag", "xacro": "xacro", "rclpy": "ros"}
-"""Importable module -> extra of this package that brings it."""
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -84,8 +85,7 @@ def missing_extra(error: ModuleNotFoundError) -> str:
         module = "rclpy"
     if module not in EXTRAS:
         raise error
-    source_ros = "source a ROS 2 installation or " if module == "rclpy" else ""
-    return f"this needs the Python package '{module}': {source_ros}pip install 'robot_dynamics[{EXTRAS[module]}]'"
+    return missing(module)
 
 
 def refuse(sentence: str) -> int:

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """`robot_dynamics closed-form`: the equations of a leg or arm as formulas or source code, and what they cost."""
 
 import argparse

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """`robot_dynamics compare-contacts`: the same trot on both contact laws, a table, and an HTML page of plots."""
 
 import argparse

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """`robot_dynamics demo`: the whole loop over DDS for some seconds, a table, and an HTML page of plots."""
 
 import argparse

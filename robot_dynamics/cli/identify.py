@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """`robot_dynamics identify`: a joint-state log against the model: errors, losses, inertias, suggested parameters."""
 
 import argparse

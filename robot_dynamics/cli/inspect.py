@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """`robot_dynamics inspect`: what the dynamics sees of a URDF."""
 
 import argparse

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What a command shows besides its answer: that it compiles, and the HTML page it leaves behind.
 
 Whether the page can be written is known before the work, not after.

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The robot a command is about: its URDF, the rotor inertias this package knows, the feet it stands on."""
 
 from collections.abc import Sequence

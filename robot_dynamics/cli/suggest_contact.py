@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """`robot_dynamics suggest-contact`: spring-damper parameters of a robot's feet from their sag and their bounce."""
 
 import argparse

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Parameters of the impulse contact (I1-I4, J1-J10); the law itself is in `kernels.contact`."""
 
 from dataclasses import dataclass
@@ -9,7 +11,7 @@ from .checks import check_choice, check_range
 
 @dataclass(frozen=True, slots=True)
 class Impulse:
-    """Velocity-level contact: 0 <= p_n _|_ u_n - c >= 0, |p_t| <= mu p_n, friction opposite to slip (J1).
+    """Velocity-level contact: 0 <= p_n _|_ u_n - c >= 0, ``|p_t| <= mu p_n``, friction opposite to slip (J1).
 
     Parameters
     ----------

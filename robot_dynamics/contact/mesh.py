@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Points that carry a mesh: STL files, found as ROS finds them, reduced to their extremes."""
 
 import os

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Contact points from collision geometry (D1: a body and a position in body coordinates)."""
 
 import warnings

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Parameters of the spring-damper contact (E1-E4, N1-N5); the law itself is in `kernels.contact`."""
 
 from dataclasses import dataclass

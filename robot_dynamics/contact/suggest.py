@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Stiffness, damping and stable timestep of the spring-damper contact for a robot, from its sag and its bounce."""
 
 import math

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What a robot stands on: planes, boxes and height fields, any number at once; the deepest surface wins (D1-D6)."""
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What the joints of the plant are told in each tick: hold, follow, or what a silent commander leads to."""
 
 from collections.abc import Sequence

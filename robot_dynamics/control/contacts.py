@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Contact forces measured elsewhere, on the bodies of our model and as generalised forces."""
 
 from collections.abc import Sequence

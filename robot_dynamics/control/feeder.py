@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """From measured state and reference to efforts that may go to motors: the feedforward node but for messages."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Feed-forward joint efforts from the equations of motion, split into the parts a person wants to see."""
 
 from dataclasses import dataclass

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Stand up, stand, and trot in place: joint targets and efforts as functions of time, for any quadruped."""
 
 from dataclasses import dataclass

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What may pass between a topic and a motor: input checks with counts, watchdog times, effort limits.
 
 Neither ROS nor a clock of its own: times are seconds of one clock that the caller reads; the guards notice when that

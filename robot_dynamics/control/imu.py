@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What an inertial measurement unit on the base reads (M1, [REP-145])."""
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Legs of any quadruped: which joints move which foot, how far it reaches, and the joint angles that put it somewhere.
 
 Everything is seen from the base: the base frame stands still at the origin, foot positions are in base axes [m].

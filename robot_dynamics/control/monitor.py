@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Figures about a running robot: inertia, energy, and how well the model explains the measured efforts."""
 
 from collections import deque

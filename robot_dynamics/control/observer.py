@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Foot forces without foot sensors: the observer of the generalised momentum (O1-O4) [De Luca and Mattone 2003]."""
 
 import numpy as np

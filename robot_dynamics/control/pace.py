@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Ticks on absolute deadlines, and figures about how well they were met."""
 
 import time

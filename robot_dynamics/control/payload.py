@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What a robot carries: bodies fixed to its links while it runs."""
 
 from dataclasses import replace

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Whether a robot with a free base stands, or has fallen over."""
 
 from collections.abc import Sequence

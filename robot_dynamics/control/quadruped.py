@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The gait of a robot that may fall silent, be put elsewhere or fall over: the controller node but for messages."""
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What has gone wrong of late, out of counts that stay."""
 
 from collections.abc import Mapping

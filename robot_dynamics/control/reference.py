@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The desired joint motion as a function of time, with the spline conventions of ROS trajectories."""
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The plant under commands: holds until told, obeys, pauses, steps, resets; all of the node but the messages."""
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The base wrench shared among the standing feet: a small quadratic program inside the friction cones (H2)."""
 
 import math
@@ -5,13 +7,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterError, ShapeError
+from ..errors import ShapeError
 from ..kernels.efforts import least_forces
 from .guard import finite
 
 try:
     import daqp
-except ImportError:  # the extra [qp] is not installed
+except ImportError:  # pip installs it with this package; rosdep has no key for it
     daqp = None
 
 Array = NDArray[np.float64]
@@ -23,17 +25,20 @@ SCALE = np.array([10.0, 10.0, 10.0, 1.0, 1.0, 1.0])
 EDGES = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
 
 
+SOLVER = "quadratic program" if daqp else "clipped least squares, for the exact share: pip install daqp"
+"""How the forces are found where the least squares alone leave a friction pyramid, as diagnostics say it."""
+
+
 class FootForces:
     """min |A f - w|^2 + WEIGHT |f|^2 over f in the friction pyramid inside each foot's cone, f_z >= 0.
 
-    Where the least squares alone lie inside, and a robot that stands well is there, they are the answer. `flag` is
-    the exit flag of the last solution by daqp [Arnström, Bemporad and Axehill 2022] (positive: solved).
+    Where the least squares alone lie inside, and a robot that stands well is there, they are the answer. Elsewhere daqp
+    [Arnström, Bemporad and Axehill 2022] solves the program; without daqp `clip` answers from within the pyramids, at
+    the price of a larger residual. `flag` is daqp's exit flag of the last solution (positive: solved), 2 without daqp.
     """
 
     def __init__(self, feet: int, friction: float):
-        """Prepare for a number of feet and a friction coefficient; raises ParameterError without daqp."""
-        if daqp is None:
-            raise ParameterError("sharing the weight among the feet needs daqp: pip install robot_dynamics[qp]")
+        """Prepare for a number of feet and a friction coefficient."""
         self.feet, self.friction, self._slope = feet, friction, friction / math.sqrt(2.0)
         self.flag = 0
         self._rows = [pyramid(n, friction) for n in range(feet + 1)]
@@ -60,7 +65,11 @@ class FootForces:
         A, w, forces = SCALE * base_jacobian, SCALE * wrench, np.empty((self.feet, 3))
         self.flag = 1
         if not least_forces(A, w, stance, WEIGHT, self._slope, forces):
-            forces[stance] = self._program(A[stance].reshape(-1, 6), w).reshape(-1, 3)
+            if daqp is None:
+                self.flag = 2
+                clip(A, w, stance, self._slope, forces)
+            else:
+                forces[stance] = self._program(A[stance].reshape(-1, 6), w).reshape(-1, 3)
         self._last = base_jacobian, wrench, forces
         return forces
 
@@ -74,6 +83,23 @@ class FootForces:
         feet = len(A) // 3
         x, self.flag = solve_program(A @ A.T + self._weights[feet], -A @ w, self._rows[feet], self._upper[feet])
         return np.zeros(3 * feet) if x is None else x
+
+
+def clip(A: Array, w: Array, stance: NDArray[np.bool_], slope: float, forces: Array) -> None:
+    """Put least-squares `forces` (feet, 3) into their pyramids.
+
+    Feet that would have to pull are left out and the others share the wrench anew, until none pulls; tangential forces
+    are cut at slope f_z; all are scaled by the t >= 0 that minimises |t A^T f - w|^2, which leaves no pyramid.
+    """
+    standing = stance.copy()
+    while (pulling := standing & ~(forces[:, 2] >= 0.0)).any():
+        standing &= ~pulling
+        least_forces(A, w, standing, WEIGHT, slope, forces)
+    edge = slope * forces[:, 2:]
+    np.clip(forces[:, :2], -edge, edge, out=forces[:, :2])
+    reached = forces.ravel() @ A.reshape(-1, 6)
+    if (squared := reached @ reached) > 0.0:
+        forces *= max(float(reached @ w / squared), 0.0)
 
 
 def pyramid(feet: int, friction: float) -> Array:

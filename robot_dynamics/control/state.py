@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The robot's state as it comes in by messages: joints by name, base and stance beside it, ages noticed."""
 
 from collections.abc import Callable, Sequence

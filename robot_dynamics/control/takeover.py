@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """How commands take over from the hold after the robot was put elsewhere: gradually, whatever they ask for."""
 
 from .gait import smooth

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Many states of one robot in one call, LANES at a time, one per SIMD lane; a body's parameters serve all lanes.
 
 Any tree goes by the sentences of `tree`, spread over lanes. ABA of a robot of equal limbs is faster: as in `limbs`, a

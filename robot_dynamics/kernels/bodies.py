@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What follows from the motion of the bodies: poses, points, Jacobians, energies, momentum. Workspace as in `tree`."""
 
 import numpy as np

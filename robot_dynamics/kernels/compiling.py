@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Who wants to know while numba compiles."""
 
 from collections.abc import Callable, Iterator

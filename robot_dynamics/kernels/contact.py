@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Contact laws for one point and the solver that couples all of them through the robot (E1-E4, N1-N11, I1, J1-J10).
 
 Per contact three rows (t1, t2, n) in its surface frame, v_n > 0 separates. After the contacts come scalar rows: joint

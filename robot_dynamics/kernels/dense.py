@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Dense symmetric solves (G6), for robots whose mimic joints couple distant branches.
 
 H = L^T L goes from the last joint to the first: in this order the pivots of a tree are the D_i of ABA, so a zero pivot

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Wanted forces on their way to motors: shared among the feet, and limited. Calls of numpy would cost ten times it."""
 
 import numpy as np

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The one place of numba's flags and of the folder its machine code is kept in.
 
 `inline`   a formula on tuples, always merged into its caller so that everything stays in registers;

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Loops over SIMD lanes: workspaces on the stack, and tuples read from and written to them.
 
 A lane array is flat; number k of a lane stands at `k * LANES + lane`, so that one vector instruction serves all lanes.

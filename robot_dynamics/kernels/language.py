@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What kernels call, written in LLVM's language: Python with numbers, tuples and arrays, in a tenth of numba's time.
 
 A value is a number, a tuple of values, an `Array`, or anything else that is known while this is written (None, a

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Driver for a base, free or fixed, that carries equal serial limbs of revolute joints: one SIMD lane per limb.
 
 ABA, `books` and the paths of contacts go joint by joint through memory: a step of the plant has more code than the

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What one body does in RNEA, ABA and CRBA: the lines of the textbook tables, as functions on tuples.
 
 Every body frame is turned so that its joint axis is z. E, p: child axes and origin in the parent. w, al: angular

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Steps on the configuration space (X1-X4).
 
 `integrate` moves joints on lines and free bodies along the screw of their twist; `take_step` is a step of the plant.

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Numbers of messages on their way into a robot's state: all are looked at before the first is written."""
 
 import math

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What a plant owns: bundles of arrays and which column holds what. A step allocates nothing.
 
 Bundles are named tuples: routines are handed their place, and read what they need.

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Coefficient matrices of the Lagrange products U_ijk = (dT_i/dq_j)^T dT_i/dq_k, in four orders of evaluation (L1-L16).
 
 A link transform is A_i(q) = A_i1 + A_i2 f_2(q) + A_i3 f_3(q) with (f_2, f_3) = (cos q, sin q), or (q, 0) if prismatic.

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Contact-space inertia and responses by force and acceleration propagators (P1-P15), and the same for mimic robots.
 
 With the innovations factorisation H^-1 = Psi D^-1 Psi^T (P14; Psi: P9-P11), unit forces at points are carried to

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The packed robot and the workspace: which column holds what, and how a tuple is read from and written to a row.
 
 A robot is `topology` (rows, 6) int64 and `parameters` (rows, PARAMETERS) float64, one row per body in an order where

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """3-D algebra on tuples: everything stays in registers and the code reads as the formula.
 
 Vectors are (x, y, z); 3x3 matrices 9 numbers by rows; symmetric ones (xx, xy, xz, yy, yz, zz). `E` is a rotation whose

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """A robot's motion on its way into messages, and the command on its way to its joints: all of a tick in one call."""
 
 import math

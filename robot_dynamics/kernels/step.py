@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """One step of the simulated plant (T1-T15): actuators, free motion, contacts and joint losses, motion of the state.
 
 The bundles of arrays and their columns (`at.`) are those of `plant_memory`; nothing is allocated.
@@ -964,8 +966,8 @@ def account(levels, robot, joints, ground, state, settings, pushes, pushed):
     Forces change the velocity while the robot moves by the mean velocity v, and do their work along the way it goes.
     Without contact the two ways are one. Where contacts carry, the robot goes by the velocity of the end of the step:
     what all other forces do along way - h v is taken by the contacts.
-    Without pushes and explicit contacts (`pushed`) the solver has left the points' velocities of its end. Returns whether
-    contacts carry.
+    Without pushes and explicit contacts (`pushed`) the solver has left the points' velocities of its end.
+    Returns whether contacts carry.
     """
     h = settings.timestep
     ledger = state.ledger

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Signed distance to the terrain and the frame of the surface found (D1-D6: pen < 0 inside, R_c = [t1 t2 n]).
 
 A terrain is `surfaces` (count, SURFACE_COLUMNS) and `heights`, the samples of all height fields one after the other.

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What kernels call, written for LANES robots at once: one number of each in a vector, one lane per robot.
 
 The functions are those of `language`, and so are their sentences. A value is the same for all lanes, or varies: then

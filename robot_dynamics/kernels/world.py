@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """RNEA in absolute coordinates (R1-R5) and the Coriolis matrix: everything in world axes about the world's origin.
 
 A motion is m = (omega; v_O), a force (n; f), and no transform is needed between bodies: recursions are plain sums.

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What all nodes share: parameters, the robot description, lifecycle, diagnostics and throttled warnings."""
 
 import time
@@ -10,7 +12,7 @@ from dataclasses import fields
 from typing import Any, ClassVar, get_origin
 
 from diagnostic_msgs.msg import DiagnosticArray
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.clock import Clock as RclpyClock
 from rclpy.clock import ClockType
 from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -426,7 +428,7 @@ class Component(LifecycleNode):
 
     def warm_up(self, kind: str) -> None:
         """Compile what is missing before any robot waits for it."""
-        warm_up_once(lambda what: self.get_logger().info(f"compiling {what} (first start only)"), kind)
+        warm_up_once(lambda how_far: self.get_logger().info(f"compiled {how_far} (first start only)"), kind)
 
     def _joint_order(self) -> tuple[str, ...]:
         """Joints of messages without names; a permutation of all moving joints."""
@@ -546,6 +548,8 @@ def descriptor(f: Any) -> ParameterDescriptor:
         described.floating_point_range = [
             FloatingPointRange(from_value=f.metadata["low"], to_value=f.metadata["high"], step=0.0)
         ]
+    if f.type is int and limits:
+        described.integer_range = [IntegerRange(from_value=f.metadata["low"], to_value=f.metadata["high"], step=1)]
     return described
 
 

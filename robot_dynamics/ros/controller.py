@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Node `controller`: stands up, stands, and trots in place on request."""
 
 from collections.abc import Set

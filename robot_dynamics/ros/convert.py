@@ -1,16 +1,20 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Pure functions between messages and arrays, and messages built once whose arrays are rewritten in place.
 
 Joints are matched by name, never by index. Stamps are nanoseconds (int) on our side. Quaternions x y z w.
 """
 
+import sys
 from array import array
 from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Inertia, Pose, TransformStamped, Wrench
 from numpy.typing import NDArray
+from sensor_msgs.msg import Image
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory
 
@@ -52,6 +56,16 @@ class MultiArrayWriter:
             self.msg.layout.dim.append(MultiArrayDimension(label=label, size=int(shape[i]), stride=stride))
 
 
+def image_from_matrix(frame: str, nanoseconds: int, matrix: Array) -> Image:
+    """A matrix with a stamp, as the stamped message of ROS for a dense grid of float64: encoding 64FC1, row-major."""
+    rows, columns = matrix.shape
+    msg = Image(height=rows, width=columns, encoding="64FC1", step=8 * columns, is_bigendian=sys.byteorder == "big")
+    msg.data = array("B", matrix.astype(np.float64, order="C").tobytes())
+    msg.header.frame_id = frame
+    write_stamp(msg.header.stamp, nanoseconds)
+    return msg
+
+
 def transform_from_base(frame: str, child: str, nanoseconds: int, q: Array) -> TransformStamped:
     """Make the transform of the base pose q (7+)."""
     made = TransformStamped(child_frame_id=child)
@@ -90,6 +104,14 @@ def msg_from_status(name: str, hardware: str, level: int, message: str, values: 
     """One diagnostic status [REP-107]; level 0 OK, 1 WARN, 2 ERROR, 3 STALE."""
     pairs = [KeyValue(key=key, value=_text(value)) for key, value in values.items()]
     return DiagnosticStatus(name=name, hardware_id=hardware, level=bytes([level]), message=message, values=pairs)
+
+
+def msg_from_energies(robot: str, nanoseconds: int, values: dict[str, float]) -> DiagnosticArray:
+    """Energies by name and unit with the stamp of their state: the stamped message of ROS for named numbers."""
+    pairs = [KeyValue(key=key, value=repr(float(value))) for key, value in values.items()]
+    msg = DiagnosticArray(status=[DiagnosticStatus(name="energy", hardware_id=robot, level=b"\0", values=pairs)])
+    write_stamp(msg.header.stamp, nanoseconds)
+    return msg
 
 
 def _text(value: object) -> str:

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Run plant, feedforward, monitor and controller as processes on a DDS domain of their own, and record them."""
 
 import json

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Node `feedforward`: joint efforts from the equations of motion, for a simulated robot or for motors."""
 
 from collections import deque
@@ -21,6 +23,7 @@ from ..control.limbs import find_legs
 from ..control.observer import ContactObserver
 from ..control.payload import Payloads
 from ..control.reference import Trajectory
+from ..control.stance import SOLVER
 from ..control.state import MeasuredState, StanceFlags
 from ..errors import RobotDynamicsError
 from ..model import Model
@@ -76,6 +79,7 @@ class FeedforwardNode(Component):
         if output != "commands":
             self.commands = self.publisher(JointState, "joint_commands", LATEST)
             self.send_command = sender(self.commands)
+        self.sent_efforts = self.publisher(JointState, "~/efforts", LATEST)
         self.torques = {part: self.publisher(JointState, f"~/torque/{part}", LATEST) for part in PARTS}
         # base and contacts come just before the joint states: who is up already answers these sooner
         if self.model.floating_base:
@@ -168,9 +172,15 @@ class FeedforwardNode(Component):
             ordered = efforts if self.ordered else efforts[self.places]
             self.send_efforts(self.efforts_message.message(ordered))
             self.sent += 1
+        named = self.sent_efforts in self.listened
+        if self.commands is None and not named:
+            return
+        self.command_message.effort[:] = efforts
+        message = self.command_message.stamped(nanoseconds)
         if self.commands is not None:
-            self.command_message.effort[:] = efforts
-            self.send_command(self.command_message.stamped(nanoseconds))
+            self.send_command(message)
+        if named:
+            self.sent_efforts.publish(message)
 
     def on_base(self, data: bytes) -> None:
         """Take the base state, for the joint states that follow."""
@@ -289,7 +299,7 @@ class FeedforwardNode(Component):
         inside = sorted(self.seconds_inside) or [0.0]  # np.median keeps the interpreter from the next state
         values: dict[str, object] = {
             "mode": feeder.feedforward.mode,
-            **({"standing": standing or "none"} if feet else {}),
+            **({"standing": standing or "none", "forces outside their cones": SOLVER} if feet else {}),
             "gain": feeder.limiter.gain,
             "clamped": feeder.limiter.clamped,
             "states": self.answered,

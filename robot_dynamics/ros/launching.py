@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What the launch files share: their arguments, where the robot comes from, how a node of this package is started."""
 
 import os
@@ -16,6 +18,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from ..errors import RobotDynamicsError
+from ..extras import missing
 from ..share import parameter_files, share_folder
 
 SHARE = share_folder()
@@ -140,10 +143,8 @@ def description(context: LaunchContext, path: Path) -> str:
         return path.read_text()
     try:
         import xacro
-    except ImportError:
-        raise RobotDynamicsError(
-            f"'{path}' needs xacro: sudo apt install ros-$ROS_DISTRO-xacro, or pip install 'robot_dynamics[xacro]'"
-        ) from None
+    except ModuleNotFoundError:
+        raise RobotDynamicsError(missing("xacro")) from None
     words = [word.split(":=", 1) for word in shlex.split(given(context, "xacro_args"))]
     if any(len(word) != 2 for word in words):
         raise RobotDynamicsError(

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What RViz shows of the plant: contact forces, friction cones, support polygon, centre of mass; rewritten in place."""
 
 import numpy as np

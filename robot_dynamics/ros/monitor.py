@@ -1,12 +1,15 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Node `monitor`: mass matrix, energies, model error and diagnostics of a running robot."""
 
 from collections import deque
 from dataclasses import astuple, fields
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import JointState, MultiDOFJointState
+from sensor_msgs.msg import Image, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray
 
 from ..closed_form import cross_check, short_limbs
@@ -65,8 +68,8 @@ class MonitorNode(Component):
         self.ledger = Ledger(model)
         self.known: set[str] = set()
         self.bases, self.touches = Companions[wire.Message](), Companions[wire.Message]()
-        labels = [f"{f.name} [{UNITS.get(f.name, 'J')}]" for f in fields(Account)]
-        self.energy_message = convert.MultiArrayWriter([", ".join(labels)], [len(labels)])
+        self.labels = [f"{f.name} [{UNITS.get(f.name, 'J')}]" for f in fields(Account)]
+        self.energy_message = convert.MultiArrayWriter([", ".join(self.labels)], [len(self.labels)])
         self.kp, self.kd = gains(model, v.kp, v.kd)
         self.command_ages: deque[float] = deque(maxlen=1000)
         self.figures, self.figures_q = inertia(model, self.state.q), self.state.q.copy()
@@ -78,7 +81,9 @@ class MonitorNode(Component):
         """Listen, and publish at `rate`."""
         self.matrices = self.publisher(Float64MultiArray, "~/mass_matrix", LATEST)
         self.residuals = self.publisher(JointState, "~/residual", LATEST)
+        self.stamped_matrices = self.publisher(Image, "~/mass_matrix_stamped", LATEST)
         self.energies = self.publisher(Float64MultiArray, "~/energy", LATEST)
+        self.stamped_energies = self.publisher(DiagnosticArray, "~/energy_stamped", LATEST)
         self.subscription(JointState, "joint_states", self.on_state, EVERY, raw=True)
         self.update_base = self.waiting(Odometry, "odom", self.on_base, EVERY)
         self.update_contacts = self.waiting(MultiDOFJointState, "contacts", self.on_contacts, EVERY)
@@ -153,10 +158,16 @@ class MonitorNode(Component):
         self.figures, self.figures_q = inertia(model, s.q), s.q.copy()
         self.matrix_message.data[:] = self.figures.matrix
         self.matrices.publish(self.matrix_message.msg)
+        stamp = round(1e9 * (s.joints.stamp or s.joints.receipt))
+        if self.heard(self.stamped_matrices):
+            self.stamped_matrices.publish(convert.image_from_matrix(model.link_names[0], stamp, self.figures.matrix))
         account = self.ledger.account()
         if account is not None:
             self.energy_message.data[:] = astuple(account)
             self.energies.publish(self.energy_message.msg)
+            if self.heard(self.stamped_energies):
+                values = dict(zip(self.labels, astuple(account), strict=True))
+                self.stamped_energies.publish(convert.msg_from_energies(model.name, stamp, values))
 
     def missing(self) -> str:
         """Say whether joint states have fallen silent."""

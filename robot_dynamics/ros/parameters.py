@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Every parameter of every node, declared once; nodes, --help, YAML templates and the reference page read it here.
 
 A parameter is a dataclass field: its type, its default, and in the metadata its unit, range and sentence. A field of
@@ -210,7 +212,7 @@ class PlantParameters(RobotParameters):
         low=0,
         fixed=True,
     )
-    seed: int = parameter(0, "Of the noise: the same seed gives the same noise.", low=0, fixed=True)
+    seed: int = parameter(0, "Of the noise: the same seed gives the same noise.", low=0, high=2**31 - 1, fixed=True)
     marker_rate: float = parameter(20.0, "Rate of ~/markers and ~/energy.", "Hz", low=0.1, high=200, fixed=True)
     frame_prefix: str = parameter("", "Put before link names in frames.", fixed=True)
 

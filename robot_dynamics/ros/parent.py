@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The process with which a node ends: a launch that is killed passes no signal on."""
 
 import os

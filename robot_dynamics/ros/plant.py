@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Node `plant`: the simulated robot. Commands in, states out, once per tick of a thread on absolute deadlines."""
 
 import sys
@@ -9,6 +11,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, PoseStamped, PoseWithCovarianceStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.publisher import Publisher
@@ -40,7 +43,6 @@ from .component import (
     LATEST,
     OK,
     RELIABLE,
-    SENSOR,
     STREAM,
     WARN,
     Component,
@@ -155,13 +157,14 @@ class PlantNode(Component):
         self.clocks = self.publisher(ClockMessage, "/clock", RELIABLE)
         self.joint_states = self.publisher(JointState, "joint_states", RELIABLE)
         self.odometries = self.publisher(Odometry, "odom", RELIABLE)
-        self.imus = self.publisher(Imu, "imu/data", SENSOR)
+        self.imus = self.publisher(Imu, "imu/data", RELIABLE)
         self.contact_sets = self.publisher(MultiDOFJointState, "contacts", RELIABLE)
         self.energies = self.publisher(Float64MultiArray, "~/energy", LATEST)
+        self.stamped_energies = self.publisher(DiagnosticArray, "~/energy_stamped", LATEST)
         self.markers = self.publisher(MarkerArray, "~/markers", LATEST)
         self.transforms = self.publisher(TFMessage, "/tf", QoSProfile(depth=100)) if TFMessage else None
         self.contact_wrenches = {
-            link: self.publisher(WrenchStamped, f"contacts/{link}/wrench", SENSOR) for link in self.wrenches
+            link: self.publisher(WrenchStamped, f"contacts/{link}/wrench", RELIABLE) for link in self.wrenches
         }
         self.touching = frozenset({self.contact_sets, *self.contact_wrenches.values()})
         self.send_clock = sender(self.clocks)
@@ -376,10 +379,13 @@ class PlantNode(Component):
 
     def publish_slowly(self, now: int, q: convert.Array) -> None:
         """Publish energies, markers, and the base's transform at `marker_rate`."""
-        if self.heard(self.energies):
+        if self.heard(self.energies, self.stamped_energies):
             energy = self.plant.energy
-            self.energy_message.data[:] = [getattr(energy, name) for name in ENERGIES]
+            values = {name: getattr(energy, name) for name in ENERGIES}
+            self.energy_message.data[:] = list(values.values())
             self.energies.publish(self.energy_message.msg)
+            stamped = convert.msg_from_energies(self.model.name, now, {f"{name} [J]": x for name, x in values.items()})
+            self.stamped_energies.publish(stamped)
         if self.heard(self.markers):
             c = self.plant.contacts
             self.markers.publish(self.scene.write(now, c.position, c.force_world, center_of_mass(self.model, q)))

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The one place where a node starts, spins and ends: exit code 0 on a signal, 2 and one sentence on a user's error."""
 
 import contextlib

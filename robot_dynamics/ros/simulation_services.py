@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The services of simulation_interfaces, which the plant offers where that package is installed (it is not on PyPI)."""
 
 import contextlib

@@ -1,3 +1,5 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The messages of the fast loop as the bytes that travel: making their Python objects would cost more than the physics.
 
 In CDR [DDSI-RTPS 10.2] a message is four bytes that say how numbers are written, stamp, frame, names, floats; numbers
