@@ -640,7 +640,7 @@ def admissible(points, bounds, k, n, f):
 
 @routine
 def take_no_energy(A, b, k, n, f, u):
-    """Shorten impulses that missed the tolerance until their work f . (b + u) / 2 is not positive."""
+    """Shorten impulses that missed the tolerance until their work f . (b + u) / 2 is not positive (Q9)."""
     end_velocity(A, b, f, k, n, u)
     free, added = 0.0, 0.0
     for i in range(n):

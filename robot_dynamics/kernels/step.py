@@ -216,7 +216,7 @@ def measure(robot, ground, c):
 
 @inline
 def own_surface(ground, c, x):
-    """Signed distance, frame and number of the surface that contact point c at x stands for.
+    """Signed distance, frame and number of the surface that contact point c at x stands for (D9).
 
     A point stands for the surface that it is deepest in, its twin for the deepest of those that face elsewhere. They
     change places where one of them touches the other's already: forces and deflections belong to a surface.
@@ -934,7 +934,7 @@ def brisk(robot, state, settings):
 
 @routine
 def free_motion_ahead(levels, robot, joints, state, settings, pushed):
-    """The acceleration at (q, v + h a / 2) in place of a, that at (q, v), into qdd.
+    """The acceleration at (q, v + h a / 2) in place of a, that at (q, v), into qdd (T16).
 
     A robot moves by the velocity of the end of the step, and its H changes with it: with the velocity products of the
     mean velocity the energy and the momenta of joints that nothing drives stay, to second order.
@@ -1310,7 +1310,7 @@ def verdict(state, energy):
 
 @routine
 def note_base_rate(joints, state, h):
-    """Rate of a floating base's twist whose acceleration omega' and v' + omega x v is the mean one of the step."""
+    """Rate of a floating base's twist whose acceleration omega' and v' + omega x v is the step's mean one (T17)."""
     R, R0 = base_matrix(state.q), base_matrix(joints.configurations[at.LAST_Q])
     before = joints.dofs[at.LAST_QD]
     w, v = part3(state.qd, 0), part3(state.qd, 3)
@@ -1365,7 +1365,7 @@ def solver_model(settings):
 def rebounds_give(ground, count, problem):
     """Whether the impulses of all contacts together do work: with friction, restitution by velocities may.
 
-    p . (u_start + u_end) / 2 is what they add to the kinetic energy.
+    p . (u_start + u_end) / 2 is what they add to the kinetic energy (J11).
     """
     work = 0.0
     scale_of_it = 0.0
