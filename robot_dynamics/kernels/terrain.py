@@ -74,9 +74,9 @@ def height_field_distance(surfaces, heights, i, x):
     """Distance of x to a height field and the frame of its surface.
 
     BILINEAR: of a block whose top is the bilinear surface through the four samples around x (distance to the tangent
-    plane), with upright sides (D8). DIAGONAL: as [Cheetah-Software] has it, the plane through the middle of the cell that is
-    parallel to the cell's diagonals; its distance is measured along u2 x u1 of the unit diagonals, which is shorter
-    than 1 where both slope (the frame returned is a proper one); FAR beside the field.
+    plane), with upright sides (D8). DIAGONAL: as [Cheetah-Software] has it, the plane through the middle of the cell
+    that is parallel to the cell's diagonals; its distance is measured along u2 x u1 of the unit diagonals, which is
+    shorter than 1 where both slope (the frame returned is a proper one); FAR beside the field.
     """
     corner = row3(surfaces, i, P)
     gx = surfaces[i, SIZE]
