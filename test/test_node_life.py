@@ -191,7 +191,7 @@ def test_a_signal_ends_a_node_that_compiles(monkeypatch, tmp_path, number):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     node = Process("plant")
     with running(node):
-        node.await_line("compiling loader")
+        node.await_line("compiled 0 of 3 functions")
         assert node.end(number) == (0, [])
 
 
