@@ -55,11 +55,11 @@ def limb_loop(what, levels, robot, Q, V, X, memory, out, H, repeats):
 
 
 @lean
-def contact_loop(levels, robot, topology, parameters, rows, r, Q, room, inertia, response, repeats):
+def contact_loop(robot, room, rows, r, Q, inertia, response, repeats):
     """`repeats` times contact inertia and test-force response over all states."""
     for _ in range(repeats):
         for k in range(Q.shape[0]):
-            propagators.contact_space(levels, robot, topology, parameters, rows, r, Q[k], room, inertia, response)
+            propagators.contact_space(robot, room, rows, r, Q[k], inertia, response)
 
 
 def loops(case: Case, driver: str) -> dict[str, Callable[[], float]]:
@@ -93,12 +93,10 @@ def contact(case: Case, cpp: Cpp) -> Iterator[Row]:
     model, feet = case.model, go2_feet(case.model)
     rows, r = point_rows(model, feet)
     inertia, response = np.empty((12, 12)), np.empty((12, model.nv))
-    levels, limbed = model.lanes
-    room = propagators.room(levels, model.topology, model.nv, len(rows), model.has_mimic)
-    robot = levels, limbed, model.topology, model.parameters
+    robot, room = propagators.room(model, len(rows))
 
     def ours() -> None:
-        contact_loop(*robot, rows, r, case.states[0], room, inertia, response, REPEATS)
+        contact_loop(robot, room, rows, r, case.states[0], inertia, response, REPEATS)
 
     calls: dict[Hashable, Callable[[], float]] = {"ours": timed(ours, STATES * REPEATS)}
     if cpp.library is not None:

@@ -208,10 +208,8 @@ def _contact_space(model: Model, points: Points, q: ArrayLike, inertia: Array, r
     check_regular(model)
     row, r = point_rows(model, points)
     q = checked("q", q, (model.nq,))
-    levels, limbed = model.lanes
-    room = propagators.room(levels, model.topology, model.nv, len(points), model.has_mimic)
-    by_rows = response.reshape(-1, model.nv)
-    propagators.contact_space(levels, limbed, model.topology, model.parameters, row, r, q, room, inertia, by_rows)
+    robot, room = propagators.room(model, len(points))
+    propagators.contact_space(robot, room, row, r, q, inertia, response.reshape(-1, model.nv))
 
 
 test_force_response.__test__ = False  # type: ignore[attr-defined]  # the name is the field's; pytest must not collect it

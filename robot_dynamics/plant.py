@@ -23,6 +23,7 @@ from .kernels import plant_memory as at
 from .kernels import rows, sensors, step
 from .kernels.jit import bound
 from .kernels.lanes import aligned
+from .kernels.robot import Robot, robot_in_memory
 from .kinematics import Points, neutral, point_rows
 from .model import ONE_DOF, Model
 
@@ -233,8 +234,9 @@ class Plant:
         self.points = contact_points(model) if points is None else points
         self._n = len(model.joint_names)
         self.settings = _settings(self.params)
-        self._levels, limbed = model.lanes
-        self._robot = at.robot(model.topology, model.parameters, limbed, model.nv, model.nb, model.has_mimic)
+        self._robot = robot_in_memory(
+            model.lanes, model.topology, model.parameters, model.nv, model.nb, model.has_mimic
+        )
         self._joints = _joints(model, self.params)
         self._ground = _ground(model, self.params, self.points)
         self._look_at(*self._ground.row)
@@ -246,28 +248,25 @@ class Plant:
             acting=np.zeros((5, len(self._joints.place))),
             pushes=np.zeros((at.PUSHES, at.PUSH_COLUMNS)),
         )
-        self._bundles = (
-            self._levels,
-            tuple(self._robot),
-            tuple(self._joints),
-            tuple(self._ground),
-            tuple(self._state),
-            tuple(self.settings),
-        )
-        self._memory = self.problem[:-1], tuple(self.problem.work)
         self._touch = (np.empty((k := len(self.points), 3)), np.empty((k, 3)), np.empty((k, 3)))
         self._bind()
         self.reset(neutral(model), np.zeros(model.nv))
 
     def _bind(self) -> None:
         """Find the kernels' entries for these very arrays."""
-        entry: Any = bound(step.run, *self._bundles, tuple(self._command), *self._memory, 1, NO_LOG)
+        self._arrays = self._plain(self._command)
+        entry: Any = bound(step.run, self._arrays, 1, NO_LOG)
         self._take_steps = entry.func
-        self._locate = bound(step.locate, self._bundles[1], self._bundles[3], *self._touch)
+        self._locate = bound(step.locate, self._arrays, *self._touch)
+
+    def _plain(self, command: at.Command) -> tuple[tuple[Any, ...], ...]:
+        """What kernels take as `plant`, with this command; numba needs 4 us to recognise a named tuple."""
+        bundles = self._robot, self._joints, self._ground, self._state, self.settings, command
+        return *(tuple(x) for x in bundles), self.problem[:-1], tuple(self.problem.work)
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the entries, which a copy finds for itself."""
-        return {name: value for name, value in vars(self).items() if name not in ("_take_steps", "_locate")}
+        return {name: value for name, value in vars(self).items() if name not in ("_arrays", "_take_steps", "_locate")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Go on as the plant that this is a copy of."""
@@ -302,11 +301,11 @@ class Plant:
             "gyro": noise.gyro_bias * self._rng.standard_normal(3),
             "accelerometer": noise.accelerometer_bias * self._rng.standard_normal(3),
         }
-        step.begin(self._levels, tuple(self._robot), tuple(self._ground), tuple(self._state), tuple(self.settings))
+        step.begin(self._arrays)
 
     def look(self) -> None:
         """Have the memory of a step follow from the state, which something else than a step has written."""
-        step.look(self._levels, tuple(self._robot), tuple(self._state))
+        step.look(self._arrays)
 
     def command(self, tau: ArrayLike) -> None:
         """Apply joint efforts (n,) [N m, N] from the next step on, within the effort limits."""
@@ -385,11 +384,11 @@ class Plant:
         """
         check_range("duration", duration, 0.0)
         h = self.params.timestep
-        self._run(round((self.time + duration) / h) - int(self._state.counters[at.STEPS]))
+        self._run(self._arrays, round((self.time + duration) / h) - int(self._state.counters[at.STEPS]))
 
     def step(self) -> None:
         """Go on by one timestep; raises as `advance`."""
-        self._run(1)
+        self._run(self._arrays, 1)
 
     def follow(self, commands: ArrayLike | None, log: Array) -> None:
         """Take a step for every row of `log`, each under its own command; `rollout_batch` does so with many plants.
@@ -413,18 +412,15 @@ class Plant:
         widths = width, width + 3 * len(self.points)
         if log.ndim != 2 or log.shape[1] not in widths or log.dtype != float or not log.flags.carray:
             raise ShapeError(f"log must be float64 (steps, {' or '.join(map(str, widths))}), C order, got {log.shape}")
-        held = self._command
-        self._command = held._replace(now=given)
         try:
-            self._run(len(log), log)
+            self._run(self._plain(self._command._replace(now=given)), len(log), log)
         finally:
-            held.now[0] = given[max(min(len(log), len(given)), 1) - 1]
-            self._command = held
+            self._command.now[0] = given[max(min(len(log), len(given)), 1) - 1]
 
-    def _run(self, steps: int, log: Array = NO_LOG) -> None:
+    def _run(self, arrays: tuple[tuple[Any, ...], ...], steps: int, log: Array = NO_LOG) -> None:
         if self.diverged:
             raise DivergedError(f"the plant stopped: {self.diverged}; reset it first")
-        status = self._take_steps(*self._bundles, tuple(self._command), *self._memory, steps, log)
+        status = self._take_steps(arrays, steps, log)
         if status != step.FINE:
             raise self.stopped(status)
 
@@ -434,7 +430,7 @@ class Plant:
         return DivergedError(f"the plant stopped: {self.diverged}; its last good state is kept")
 
     @property
-    def bundles(self) -> tuple[at.Robot, at.Joints, at.Ground, at.State, at.Command]:
+    def bundles(self) -> tuple[Robot, at.Joints, at.Ground, at.State, at.Command]:
         """Its memory but for that of the solver: what a step reads and writes."""
         return self._robot, self._joints, self._ground, self._state, self._command
 

@@ -13,9 +13,12 @@ from .kernels import plant_memory as at
 from .kernels import step
 from .kernels.jit import Lanes, entry
 from .kernels.lanes import LANES, aligned
+from .kernels.robot import Robot
 from .plant import Plant
 
-SHARED = frozenset({"topology", "limbed", "memory", "seen", "free", "number", "place", "row", "bunches", "twins"})
+SHARED = frozenset(
+    {"levels", "topology", "limbed", "memory", "seen", "free", "number", "place", "row", "bunches", "twins"}
+)
 """Arrays that plants of one form have in common, or that a tile, which takes every robot as a tree, does not use."""
 GIVEN = SHARED | {"parameters", "surfaces", "heights", "pushes", "now"}
 """Arrays that no step writes."""
@@ -27,7 +30,7 @@ def form(plant: Plant) -> Hashable:
     """What plants must agree in to share a tile: scheme, timestep, joints, sizes. One that stopped is alone."""
     robot, joints, ground, _, command = plant.bundles
     equal = robot.topology, joints.number, ground.row
-    sizes = [x.shape for bundle in plant.bundles for x in bundle if x is not command.now]
+    sizes = [np.shape(x) for bundle in plant.bundles for x in bundle if x is not command.now]
     return plant.settings, *(x.tobytes() for x in equal), *sizes, plant.diverged and id(plant)
 
 
@@ -41,10 +44,11 @@ def side_by_side(arrays: Sequence[NDArray[Any]]) -> Lanes:
 def laid(bundles: Sequence[Any]) -> Any:
     """The bundle of a tile, of those of its plants."""
     first = bundles[0]
-    return first._make(
+    stacked = first._make(
         arrays[0] if name in SHARED else side_by_side(arrays)
         for name, *arrays in zip(first._fields, *bundles, strict=True)
     )
+    return stacked._replace(levels=()) if isinstance(stacked, Robot) else stacked
 
 
 def room(bundle: Any) -> tuple[Any, ...]:
@@ -73,7 +77,8 @@ class Tile:
 
     def _arguments(self, steps: int, log: Array) -> tuple[Any, ...]:
         tables = map(tuple, (self._robot, self._joints, self._ground, self._state))
-        return *tables, self._settings, tuple(self._command), *self._memory, steps, Lanes(log), Lanes(self._status)
+        plant = *tables, self._settings, tuple(self._command), *self._memory
+        return plant, steps, Lanes(log), Lanes(self._status)
 
     def follow(self, commands: Sequence[Array], logs: Sequence[Array]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Take a step for every row of the plants' logs (steps, width), until one of them stops.

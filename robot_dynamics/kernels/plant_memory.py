@@ -10,15 +10,10 @@ for each of the last m dofs, from that of the first joint on; those of such join
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .contact import CONTACT_COLUMNS, Scratch, scratch
 from .lanes import LANES, aligned, whole
-from .limbs import MEMORY
-from .rows import FREE, IV, KIND, WORKSPACE
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from .robot import Floats, Integers, Robot
 
 MOST_CONTACTS = 512
 """So many contacts are solved at once; a step that meets more takes the deepest, and counts as unconverged."""
@@ -83,24 +78,6 @@ COUNTERS = 3
 PUSHED_ROW, PUSH_START, PUSH_END, RAMP, PUSH_MOMENT, PUSH_FORCE, PUSH_POINT = 0, 1, 2, 3, 4, 7, 10
 """Row; times [s]; moment and force in world axes; their point in row axes."""
 PUSH_COLUMNS = 13
-
-
-class Robot(NamedTuple):
-    """Packed robot, and for `limbs`; workspaces of both; H's factor (mimic robots), wrenches (6 nb,).
-
-    seen (rows,): the limbs' rows whose poses and twists `limbs` leaves in w, then -1; free (m,): first dofs of free
-    joints.
-    """
-
-    topology: Integers
-    parameters: Floats
-    limbed: Floats
-    memory: Floats
-    seen: Integers
-    w: Floats
-    factor: Floats
-    f_ext: Floats
-    free: Integers
 
 
 class Joints(NamedTuple):
@@ -191,12 +168,16 @@ class Settings(NamedTuple):
     runge_kutta: bool
 
 
-def robot(topology: Integers, parameters: Floats, limbed: Floats, nv: int, bodies: int, dense: bool) -> Robot:
-    """Bundle with fresh workspace; `dense` for robots with mimic joints."""
-    factor = np.zeros((nv, nv)) if dense else np.zeros((0, 0))
-    memory, w = aligned((MEMORY,)), aligned((len(topology), WORKSPACE))
-    seen, free = np.full(len(topology), -1), topology[topology[:, KIND] == FREE, IV].copy()
-    return Robot(topology, parameters, limbed, memory, seen, w, factor, np.zeros(6 * bodies), free)
+class Plant(NamedTuple):
+    """All that a step reads and writes."""
+
+    robot: Robot
+    joints: Joints
+    ground: Ground
+    state: State
+    settings: Settings
+    command: Command
+    problem: Problem
 
 
 def state(nq: int, nv: int) -> State:

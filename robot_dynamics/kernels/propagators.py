@@ -5,24 +5,23 @@
 With the innovations factorisation H^-1 = Psi D^-1 Psi^T (P14; Psi: P9-P11), unit forces at points are carried to
 z = Psi^T J^T (nv, n) by the force propagators (P5), so that J H^-1 J^T = z^T D^-1 z (P6-P8) and H^-1 J^T = Psi D^-1 z
 (P12).
-Robots with mimic joints have no such recursion: there z = J^T, D = H and Psi = 1. `L` is H's factor for them and empty
-for all others; by it the routines below decide. Callers put `divide` before what takes y.
+Robots with mimic joints have no such recursion: there z = J^T, D = H and Psi = 1. `Robot.factor` is H's for them and
+empty for all others. Callers put `divide` before what takes y.
 """
 
 import numpy as np
 
-from . import limbs
-from .bodies import add_motions, books, displace, second_moment, twists, world_poses
-from .dense import factorize, solve
+from . import limbs, rows
+from .dense import solve
 from .jit import inline, lean, routine
-from .lanes import aligned, stack, whole
+from .lanes import aligned, whole
 from .language import each
 from .link import accelerate, joint_acceleration, propagate
+from .robot import Robot, articulated_inertia, robot_in_memory
 from .rows import (
     DI,
     FIXED,
     FREE,
-    GRAVITY,
     KIND,
     PRISMATIC,
     RATIO,
@@ -30,14 +29,11 @@ from .rows import (
     RW,
     UA,
     UL,
-    WORKSPACE,
     E,
     G,
     P,
-    W,
     first_v,
     parent,
-    part3_to,
     row3,
     row6,
     row9,
@@ -46,126 +42,7 @@ from .rows import (
     set_column3,
 )
 from .scalar import IDENTITY, ZERO3, ZERO9, add9, apply_blocks, cross, matmul, scale9, sub, transpose
-from .tree import (
-    aba_accelerations,
-    aba_inward,
-    aba_outward,
-    along,
-    clear_world,
-    crba,
-    place,
-    rnea_inward,
-    rnea_outward,
-)
-
-
-@routine
-def free_motion_of(levels, limbed, memory, topology, parameters, q, qd, tau, f_ext, added, L, w, there, qdd):
-    """Qdd without contacts, leaving in `w` and `L`, or `memory`, what paths need; `added` (nv,) joins H's diagonal.
-
-    levels, limbed, memory: those of `limbs` if that driver takes the robot, else () and any arrays. there: `place_of`
-    or `books_of` has been at q and qd. Returns -1, or the first dof without inertia.
-    """
-    if len(levels) > 0:
-        if not there:
-            limbs.place(levels, limbed, q, qd, memory)
-        limbs.aba(levels, limbed, q, qd, tau, f_ext, added, memory, qdd)
-        return -1
-    return tree_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, there, qdd)
-
-
-@routine
-def place_of(levels, limbed, memory, seen, topology, parameters, q, qd, w):
-    """What `free_motion_of` takes to be there, in memory or in w, and what `limbs` leaves of rows that are `seen`."""
-    if len(levels) > 0:
-        limbs.books(levels, limbed, memory, q, qd, stack(10))
-        limbs.show(levels, limbed, memory, seen, w)
-    else:
-        place(topology, parameters, q, w)
-
-
-@routine
-def displace_of(levels, limbed, memory, w, d):
-    """Move a floating base and all it carries by d, world axes, after `books_of`."""
-    if len(levels) > 0:
-        limbs.displace(levels, limbed, memory, d)
-    else:
-        displace(w, d)
-
-
-@routine
-def add_motion_of(levels, limbed, memory, w, x, v, spin):
-    """Add the rigid motion (v at x, spin), world axes, to the twists of a floating base and all it carries."""
-    if len(levels) > 0:
-        limbs.add_motions(levels, limbed, memory, x, v, spin)
-    else:
-        add_motions(w, x, v, spin)
-
-
-@routine
-def show_of(levels, limbed, memory, seen, w):
-    """Have `limbs` leave in w poses and twists of the rows that are `seen`."""
-    if len(levels) > 0:
-        limbs.show(levels, limbed, memory, seen, w)
-
-
-@routine
-def books_of(levels, limbed, memory, topology, parameters, q, qd, w, out):
-    """`bodies.books` of a state into `out` (10,), leaving poses and twists in memory or in w."""
-    if len(levels) > 0:
-        limbs.books(levels, limbed, memory, q, qd, out)
-        return
-    place(topology, parameters, q, w)
-    world_poses(topology, w)
-    twists(topology, parameters, qd, W, w)
-    moment, linear, angular, energy = books(topology, parameters, qd, w)
-    part3_to(out, 0, moment)
-    part3_to(out, 3, linear)
-    part3_to(out, 6, angular)
-    out[9] = energy
-
-
-@routine
-def second_moment_of(levels, limbed, memory, topology, parameters, w):
-    """`bodies.second_moment` of a robot with a floating base, after `books_of`."""
-    if len(levels) > 0:
-        return limbs.second_moment(levels, limbed, memory)
-    return second_moment(topology, parameters, w)
-
-
-@routine
-def twists_of(levels, limbed, memory, seen, topology, parameters, qd, o, w):
-    """`bodies.twists` at the q of `free_motion_of`; `limbs` gives those of rows that are `seen`."""
-    if len(levels) > 0:
-        limbs.twists(levels, limbed, memory, seen, qd, o, w)
-    else:
-        twists(topology, parameters, qd, o, w)
-
-
-@routine
-def tree_motion_of(topology, parameters, q, qd, tau, f_ext, added, L, w, there, qdd):
-    """`free_motion_of` for any tree."""
-    clear_world(w)
-    g = row3(parameters, 0, GRAVITY)
-    if L.shape[0] == 0:
-        aba_outward(topology, parameters, q, qd, f_ext, w, there)
-        aba_inward(topology, parameters, qd, tau, added, w)
-        aba_accelerations(topology, g, w, qdd)
-        return -1
-    for k in range(qd.shape[0]):
-        qdd[k] = 0.0
-    bias = L[0]
-    rnea_outward(topology, parameters, q, qd, qdd, g, w)
-    rnea_inward(topology, parameters, qd, qdd, f_ext, w, bias)
-    for k in range(qd.shape[0]):
-        qdd[k] = tau[k] - bias[k]
-    crba(topology, parameters, w, L)
-    for k in range(qd.shape[0]):
-        L[k, k] += added[k]
-    failed = factorize(L)
-    if failed < 0:
-        solve(L, qdd)
-    return failed
+from .tree import along
 
 
 @inline
@@ -197,12 +74,13 @@ def cross_free(forces, M, H, N, iv, c, z, y):
 
 
 @inline
-def carry(topology, parameters, L, w, i, forces, c, z, y):
+def carry(robot, i, forces, c, z, y):
     """What forces (f, n) arriving at row i do to it and its ancestors, into columns c, c + 1, .. of z and y (P5).
 
     y = D^-1 z; mimic robots: the plain force on every joint, z = J^T F, and y is left to `solve_columns`.
     """
-    dense = L.shape[0] > 0
+    topology, w = robot.topology, robot.w
+    dense = robot.factor.shape[0] > 0
     while i > 0:
         kind = topology[i, KIND]
         iv = first_v(topology, i)
@@ -213,13 +91,13 @@ def carry(topology, parameters, L, w, i, forces, c, z, y):
         ul = ZERO3 if dense else row3(w, i, UL)
         ua = ZERO3 if dense else row3(w, i, UA)
         di = 0.0 if dense else w[i, DI]
-        ratio = parameters[i, RATIO]
+        ratio = robot.parameters[i, RATIO]
         forces = cross_joint(forces, row9(w, i, E), row3(w, i, P), ul, ua, di, kind, ratio, iv, c, z, y)
         i = parent(topology, i)
 
 
 @routine
-def contact_path(topology, parameters, L, w, i, r, frame, c, z, y):
+def contact_path(robot, i, r, frame, c, z, y):
     """Columns c to c + 2 of z and y, of unit forces along the axes of `frame` at the point r of row i (P5).
 
     Needs `world_poses`.
@@ -227,40 +105,46 @@ def contact_path(topology, parameters, L, w, i, r, frame, c, z, y):
     for k in range(z.shape[0]):
         set3(z, k, c, ZERO3)
         set3(y, k, c, ZERO3)
-    F = matmul(transpose(row9(w, i, RW)), frame)
+    F = matmul(transpose(row9(robot.w, i, RW)), frame)
     f = (F[0], F[3], F[6])
     g = (F[1], F[4], F[7])
     h = (F[2], F[5], F[8])
-    carry(topology, parameters, L, w, i, ((f, cross(r, f)), (g, cross(r, g)), (h, cross(r, h))), c, z, y)
+    carry(robot, i, ((f, cross(r, f)), (g, cross(r, g)), (h, cross(r, h))), c, z, y)
 
 
 @routine
-def contact_paths(levels, limbed, memory, topology, parameters, L, w, count, carrier, seat, z, y):
+def contact_paths(robot, count, carrier, seat, z, y):
     """Paths of `count` contacts, three columns of z and y each.
 
     carrier: their rows; seat (count, 12): its point in row axes and its axes (3, 3) in the world.
     """
-    if len(levels) > 0:
-        limbs.contact_paths(levels, limbed, memory, topology.shape[0], count, carrier, seat, z, y)
+    if len(robot.levels) > 0:
+        limbs.contact_paths(
+            robot.levels, robot.limbed, robot.memory, robot.topology.shape[0], count, carrier, seat, z, y
+        )
         return
     for a in range(count):
         for i in each(carrier[a]):
-            contact_path(topology, parameters, L, w, i, row3(seat, a, 0), row9(seat, a, 3), 3 * a, z, y)
+            contact_path(robot, i, row3(seat, a, 0), row9(seat, a, 3), 3 * a, z, y)
 
 
 @routine
-def joint_path(topology, parameters, L, w, i, c, z, y):
+def joint_path(robot, i, c, z, y):
     """Column c of z and y, of a unit effort of the one-dof joint of row i (P10)."""
+    iv = first_v(robot.topology, i)
+    if len(robot.levels) > 0:
+        limbs.joint_path(robot.levels, robot.limbed, robot.memory, iv, c, z, y)
+        return
     for k in range(z.shape[0]):
         z[k, c] = 0.0
         y[k, c] = 0.0
-    iv = first_v(topology, i)
     z[iv, c] = 1.0
-    if L.shape[0] == 0:
+    if robot.factor.shape[0] == 0:
+        w = robot.w
         y[iv, c] = w[i, DI]
         ul = row3(w, i, UL)
         force = propagate(row9(w, i, E), row3(w, i, P), ul, row3(w, i, UA), w[i, DI], 1.0, ZERO3, ZERO3)
-        carry(topology, parameters, L, w, parent(topology, i), (force,), c, z, y)
+        carry(robot, parent(robot.topology, i), (force,), c, z, y)
 
 
 @inline
@@ -346,27 +230,28 @@ def set_block(A, a, b, S):
 
 
 @routine
-def divide(levels, limbed, memory, L, n, z, y):
+def divide(robot, n, z, y):
     """y = D^-1 z of the first n columns: what paths of limbs and of mimic robots have left to do for all at once."""
-    if len(levels) > 0:
-        limbs.divide(levels, limbed, memory, n, z, y)
+    if len(robot.levels) > 0:
+        limbs.divide(robot.levels, robot.limbed, robot.memory, n, z, y)
         return
-    for c in range(n if L.shape[0] > 0 else 0):
+    for c in range(n if robot.factor.shape[0] > 0 else 0):
         for k in range(z.shape[0]):
             y[k, c] = z[k, c]
-        solve(L, y[:, c])
+        solve(robot.factor, y[:, c])
 
 
 @routine
-def couple(levels, limbed, topology, L, g, count, n, carrier, z, y, A):
+def couple(robot, g, count, n, carrier, z, y, A):
     """A = g z^T y = g J H^-1 J^T of the paths of `count` contacts, three columns each, and n - 3 count joints (P8).
 
     carrier: the rows that the contacts' paths start from, then the joints'. z, y, A have rows of whole lanes.
     """
-    if len(levels) > 0:
-        limbs.couple(levels, limbed, g, topology.shape[0], count, n, carrier, z, y, A)
+    topology = robot.topology
+    if len(robot.levels) > 0:
+        limbs.couple(robot.levels, robot.limbed, g, topology.shape[0], count, n, carrier, z, y, A)
         return
-    dense = L.shape[0] > 0
+    dense = robot.factor.shape[0] > 0
     for a in range(count):
         for i in each(carrier[a]):
             for b in range(a + 1):
@@ -385,12 +270,28 @@ def couple(levels, limbed, topology, L, g, count, n, carrier, z, y, A):
 
 
 @routine
-def respond(topology, L, w, X, motion):
-    """Turn rows X (n, nv) = D^-1 z into the joint accelerations Psi X that belong to them (P15), body by body.
+def respond(robot, x):
+    """Turn the row of x (1, nv), D^-1 z, into the joint acceleration Psi x that belongs to it (P15)."""
+    if len(robot.levels) > 0:
+        limbs.respond(robot.levels, robot.limbed, robot.memory, x[0])
+    else:
+        respond_tree(robot, x, robot.w[:, rows.A : rows.A + 6])
 
-    motion (rows, 6 n): acceleration of each body, linear and angular, that belongs to each of the n rows.
-    """
-    if L.shape[0] > 0:
+
+@routine
+def respond_all(robot, X, motion):
+    """`respond` for the rows of X (n, nv); motion (rows, 6 n): room for the accelerations of each body."""
+    if len(robot.levels) > 0:
+        limbs.respond_all(robot.levels, robot.limbed, robot.memory, X)
+    else:
+        respond_tree(robot, X, motion)
+
+
+@routine
+def respond_tree(robot, X, motion):
+    """`respond_all` by `tree`, body by body."""
+    topology, w = robot.topology, robot.w
+    if robot.factor.shape[0] > 0:
         return
     for k in range(6 * X.shape[0]):
         motion[0, k] = 0.0
@@ -423,45 +324,34 @@ def respond(topology, L, w, X, motion):
             set3(motion, i, 6 * c + 3, al)
 
 
-@routine
-def inertia_at(levels, limbed, topology, parameters, q, memory, vectors, L, w):
-    """What paths need at q, in memory or in `w` and L; vectors (2, nv): no motion, and room for one."""
-    if len(levels) > 0:
-        limbs.articulated_inertia(levels, limbed, q, memory)
-        return
-    still, answer = vectors[0], vectors[1]
-    tree_motion_of(topology, parameters, q, still, still, still[:0], still, L, w, False, answer)
-    world_poses(topology, w)
-
-
-def room(levels, topology, nv, count, dense):
-    """Memory that `contact_space` of `count` points needs; dense: H couples distant branches."""
-    rows, remembered = (len(topology), 0) if len(levels) == 0 else (0, limbs.MEMORY)
-    side = nv if dense else 0
+def room(model, count):
+    """Memory that `contact_space` of `count` points of a Model needs."""
+    robot = robot_in_memory(model.lanes, model.topology, model.parameters, model.nv, model.nb, model.has_mimic)
     wide = whole(3 * count)
     # zeros: lanes behind the last path are multiplied too, and what memory held there may be slow to multiply
-    memory, vectors, paths = aligned((remembered,)), np.zeros((2, nv)), aligned((2, nv, wide))
-    seat, w, motion = np.empty((count, 12)), np.empty((rows, WORKSPACE)), np.empty((rows, 18 * count))
-    return memory, vectors, paths, seat, w, motion, np.empty((side, side)), aligned((3 * count, wide))
+    vectors, paths = np.zeros((2, model.nv)), aligned((2, model.nv, wide))
+    motion = np.empty((0 if len(robot.levels) > 0 else len(model.topology), 18 * count))
+    return tuple(robot), (vectors, paths, np.empty((count, 12)), motion, aligned((3 * count, wide)))
 
 
 @lean
-def contact_space(levels, limbed, topology, parameters, carrier, r, q, room, inertia, response):
+def contact_space(robot, room, carrier, r, q, inertia, response):
     """J H^-1 J^T (3k, 3k) into `inertia` (P7, P8), H^-1 J^T into the rows of `response` (3k, nv) (P12, P13).
 
     World axes at points r (k, 3) of rows, three rows and columns for each; matrices without rows leave one out.
     """
-    memory, vectors, paths, seat, w, motion, L, A = room
+    robot = Robot(*robot)
+    vectors, paths, seat, motion, A = room
     z, y = paths[0], paths[1]
     count = carrier.shape[0]
-    inertia_at(levels, limbed, topology, parameters, q, memory, vectors, L, w)
+    articulated_inertia(robot, q, vectors[0], vectors[1])
     for a in range(count):
         set3(seat, a, 0, row3(r, a, 0))
         set9(seat, a, 3, IDENTITY)
-    contact_paths(levels, limbed, memory, topology, parameters, L, w, count, carrier, seat, z, y)
-    divide(levels, limbed, memory, L, 3 * count, z, y)
+    contact_paths(robot, count, carrier, seat, z, y)
+    divide(robot, 3 * count, z, y)
     if inertia.shape[0] > 0:
-        couple(levels, limbed, topology, L, 1.0, count, 3 * count, carrier, z, y, A)
+        couple(robot, 1.0, count, 3 * count, carrier, z, y, A)
         for i in range(inertia.shape[0]):
             for j in range(i + 1):
                 inertia[i, j] = A[i, j]
@@ -471,7 +361,4 @@ def contact_space(levels, limbed, topology, parameters, carrier, r, q, room, ine
     for c in range(response.shape[0]):
         for k in range(response.shape[1]):
             response[c, k] = y[k, c]
-    if len(levels) > 0:
-        limbs.respond_all(levels, limbed, memory, response)
-    else:
-        respond(topology, L, w, response, motion)
+    respond_all(robot, response, motion)

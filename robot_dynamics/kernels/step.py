@@ -7,8 +7,8 @@ The bundles of arrays and their columns (`at.`) are those of `plant_memory`; not
 
 import math
 
-from . import limbs, rows
 from . import plant_memory as at
+from . import rows
 from .bodies import point_position, point_velocity, total_mass
 from .contact import (
     IMPLICIT,
@@ -28,20 +28,17 @@ from .jit import inline, lean, routine, spread
 from .lanes import stack
 from .language import abreast, anywhere, each
 from .manifold import integrate, rotate_back, rotation_by, take_step
-from .propagators import (
-    add_motion_of,
-    books_of,
-    contact_paths,
-    couple,
-    displace_of,
-    divide,
-    free_motion_of,
-    joint_path,
-    place_of,
-    respond,
+from .propagators import contact_paths, couple, divide, joint_path, respond
+from .robot import (
+    Robot,
+    add_rigid_motion,
+    displace_base,
+    energy_and_momentum,
+    free_motion,
     second_moment_of,
-    show_of,
-    twists_of,
+    show_rows,
+    update_poses,
+    update_twists,
 )
 from .rows import part3, part3_to, part4, row3, row9, set3, set9
 from .scalar import ZERO3, add, cross, dot, inverse_symmetric, mul, quaternion_matrix, scale, smul, sub, tmul
@@ -72,6 +69,21 @@ ATTEMPTS = 6
 """Most times that a step is solved: again where an effort left its range, or where a rebound gave energy."""
 FINE, NOT_FINITE, ENERGY_JUMP = range(3)
 """What a run ends with."""
+
+
+@inline
+def named(plant):
+    """The bundle `plant_memory.Plant` of plain tuples, those of its fields and the problem's scratch."""
+    robot, joints, ground, state, settings, command, problem, work = plant
+    return at.Plant(
+        Robot(*robot),
+        at.Joints(*joints),
+        at.Ground(*ground),
+        at.State(*state),
+        at.Settings(*settings),
+        at.Command(*command),
+        at.Problem(*problem, Scratch(*work)),  # type: ignore[call-arg]
+    )
 
 
 # ---- kinematics and contact detection -------------------------------------------------------------------------------
@@ -264,15 +276,22 @@ def point_force(ground, c):
     return add(f, row3(ground.points, c + half, at.FORCE_WORLD)) if half > 0 else f
 
 
-@lean
-def locate(robot, ground, position, velocity, force):
-    """World position, velocity and force (k, 3) of every touching point, of the state that a run ended with."""
-    robot, ground = at.Robot(*robot), at.Ground(*ground)
+@routine
+def locate_plain(plant, position, velocity, force):
+    """`locate`, within kernels."""
+    plant = named(plant)
+    robot, ground = plant.robot, plant.ground
     for c in range(position.shape[0]):
         _, _, arm, _ = touching(robot, ground, c)
         set3(position, c, 0, point_position(robot.w, row_of(ground, c), arm))
         set3(velocity, c, 0, point_velocity(robot.w, row_of(ground, c), arm, rows.W))
         set3(force, c, 0, point_force(ground, c))
+
+
+@lean
+def locate(plant, position, velocity, force):
+    """World position, velocity and force (k, 3) of every touching point, of the state that a run ended with."""
+    locate_plain(plant, position, velocity, force)
 
 
 @inline
@@ -283,9 +302,9 @@ def surface_velocity(robot, ground, c):
 
 
 @inline
-def next_twists(levels, robot, qd):
+def next_twists(robot, qd):
     """Second twists of all rows that anyone looks at, of the velocity qd."""
-    twists_of(levels, robot.limbed, robot.memory, robot.seen, robot.topology, robot.parameters, qd, rows.NEXT, robot.w)
+    update_twists(robot, qd, rows.NEXT)
 
 
 @inline
@@ -583,17 +602,14 @@ def contact_row(robot, ground, settings, bounce, a, c, problem):
 
 
 @routine
-def contact_rows(levels, robot, ground, settings, bounce, count, problem):
+def contact_rows(robot, ground, settings, bounce, count, problem):
     """Paths, free velocities less their targets, and law data of the active contacts; warm start from the last step."""
     for a in range(count):
         for c in each(problem.picked[at.ACTIVE, a]):
             problem.carrier[a] = row_of(ground, c)
             set3(problem.seat, a, 0, row3(ground.points, c, at.ARM))
             set9(problem.seat, a, 3, row9(ground.points, c, at.FRAME))
-    contact_paths(
-        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, robot.factor, robot.w,
-        count, problem.carrier, problem.seat, problem.z, problem.y,
-    )  # fmt: skip
+    contact_paths(robot, count, problem.carrier, problem.seat, problem.z, problem.y)
     for a in range(count):
         for c in each(problem.picked[at.ACTIVE, a]):
             contact_row(robot, ground, settings, bounce, a, c, problem)
@@ -612,14 +628,11 @@ def taken_back(depth, rate, speed):
 
 
 @routine
-def add_row(levels, robot, joints, unit, j, stop, low, high, target, n, count, problem):
+def add_row(robot, joints, unit, j, stop, low, high, target, n, count, problem):
     """Append the scalar row of joint j's friction or stop: effort within [low, high], wanting the rate `target`."""
     s = n - 3 * count
     row, dof, i = joints.number[at.JOINT_ROW, j], v_of(joints, j), actuator_of(joints, j)
-    if len(levels) > 0:
-        limbs.joint_path(levels, robot.limbed, robot.memory, dof, n, problem.z, problem.y)
-    else:
-        joint_path(robot.topology, robot.parameters, robot.factor, robot.w, row, n, problem.z, problem.y)
+    joint_path(robot, row, n, problem.z, problem.y)
     problem.carrier[count + s] = row
     problem.b[n] = joints.dofs[at.AHEAD, dof] - target
     problem.f[n] = unit * joints.data[at.HELD + stop, i]
@@ -642,7 +655,7 @@ def hindered(joints, h):
 
 
 @routine
-def joint_rows(levels, robot, joints, settings, count, problem):
+def joint_rows(robot, joints, settings, count, problem):
     """Rows of joint friction and of stops within reach, behind 3 `count` contact rows; returns how many there are."""
     h = settings.timestep
     unit = h if settings.scheme == IMPULSE else 1.0
@@ -655,7 +668,7 @@ def joint_rows(levels, robot, joints, settings, count, problem):
         i = actuator_of(joints, j)
         friction = joints.data[at.COULOMB, i]
         if friction > 0.0:
-            n = add_row(levels, robot, joints, unit, j, 0, -friction, friction, 0.0, n, count, problem)
+            n = add_row(robot, joints, unit, j, 0, -friction, friction, 0.0, n, count, problem)
         x = joints.data[at.POSITION, i]
         v = joints.dofs[at.AHEAD, v_of(joints, j)]
         low = x - joints.data[at.LOWER, i]
@@ -664,31 +677,27 @@ def joint_rows(levels, robot, joints, settings, count, problem):
         at_high = high - h * max(v, 0.0) < MARGIN
         if at_low and at_high:
             target = 0.5 * STOP_RECOVERY * (high - low) / h
-            n = add_row(levels, robot, joints, unit, j, 1, -math.inf, math.inf, target, n, count, problem)
+            n = add_row(robot, joints, unit, j, 1, -math.inf, math.inf, target, n, count, problem)
         elif at_low:
-            n = add_row(levels, robot, joints, unit, j, 1, 0.0, math.inf, stop_target(low, h), n, count, problem)
+            n = add_row(robot, joints, unit, j, 1, 0.0, math.inf, stop_target(low, h), n, count, problem)
         elif at_high:
-            n = add_row(levels, robot, joints, unit, j, 1, -math.inf, 0.0, -stop_target(high, h), n, count, problem)
+            n = add_row(robot, joints, unit, j, 1, -math.inf, 0.0, -stop_target(high, h), n, count, problem)
     return n
 
 
 @routine
-def response(levels, robot, dofs, g, n, problem):
+def response(robot, dofs, g, n, problem):
     """dofs[CHANGE] = g H^-1 J^T f over n rows (P12)."""
     for k in range(dofs.shape[1]):
         total = 0.0
         for a in range(n):
             total += problem.y[k, a] * problem.f[a]
         dofs[at.CHANGE, k] = g * total
-    if len(levels) > 0:
-        limbs.respond(levels, robot.limbed, robot.memory, dofs[at.CHANGE])
-    else:
-        change = dofs[at.CHANGE : at.CHANGE + 1]
-        respond(robot.topology, robot.factor, robot.w, change, robot.w[:, rows.A : rows.A + 6])
+    respond(robot, dofs[at.CHANGE : at.CHANGE + 1])
 
 
 @routine
-def gather(levels, robot, joints, ground, settings, bounce, problem):
+def gather(robot, joints, ground, settings, bounce, problem):
     """Collect the rows of contacts, joint friction and stops, and couple them.
 
     Returns how many contacts and rows there are, and whether there was no room for all contacts.
@@ -696,26 +705,23 @@ def gather(levels, robot, joints, ground, settings, bounce, problem):
     count = 0
     full = False
     if settings.scheme == IMPLICIT or settings.scheme == IMPULSE:
-        next_twists(levels, robot, joints.dofs[at.AHEAD])
+        next_twists(robot, joints.dofs[at.AHEAD])
         count = find_contacts(robot, ground, settings, problem.picked[at.ACTIVE])
         full = count > at.MOST_CONTACTS
         count = min(count, at.MOST_CONTACTS)
-        contact_rows(levels, robot, ground, settings, bounce, count, problem)
-    n = joint_rows(levels, robot, joints, settings, count, problem)
+        contact_rows(robot, ground, settings, bounce, count, problem)
+    n = joint_rows(robot, joints, settings, count, problem)
     g = 1.0 if settings.scheme == IMPULSE else settings.timestep
-    divide(levels, robot.limbed, robot.memory, robot.factor, n, problem.z, problem.y)
-    couple(
-        levels, robot.limbed, robot.topology, robot.factor, g, count, n, problem.carrier, problem.z, problem.y,
-        problem.A,
-    )  # fmt: skip
+    divide(robot, n, problem.z, problem.y)
+    couple(robot, g, count, n, problem.carrier, problem.z, problem.y, problem.A)
     return count, n, full
 
 
 @routine
-def react(levels, robot, joints, settings, n, problem):
+def react(robot, joints, settings, n, problem):
     """Add what the forces of all rows do to the velocity of the end of the step (Q8)."""
     if n > 0:
-        response(levels, robot, joints.dofs, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, problem)
+        response(robot, joints.dofs, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, problem)
         for k in range(joints.dofs.shape[1]):
             joints.dofs[at.AHEAD, k] += joints.dofs[at.CHANGE, k]
 
@@ -821,7 +827,7 @@ def holding(joints, ground, settings, count, n, problem):
 
 
 @routine
-def complete_way(levels, robot, joints, ground, settings, count, n, problem):
+def complete_way(robot, joints, ground, settings, count, n, problem):
     """Position-only shift by what `left_over` says, in dofs[CHANGE]; all other rows that hold stay where they are.
 
     Returns what it is for.
@@ -845,8 +851,8 @@ def complete_way(levels, robot, joints, ground, settings, count, n, problem):
         problem.f[i] = 0.0
     for i in range(m):
         problem.f[chosen[i]] = r[i]
-    response(levels, robot, joints.dofs, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, problem)
-    way = longest_way(levels, robot, joints, ground, settings)
+    response(robot, joints.dofs, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, problem)
+    way = longest_way(robot, joints, ground, settings)
     if not way <= MOST_SHIFT:
         scale_shift(joints, MOST_SHIFT / way if purpose == RECOVERING and way < math.inf else 0.0)
     return purpose
@@ -860,9 +866,9 @@ def scale_shift(joints, g):
 
 
 @routine
-def longest_way(levels, robot, joints, ground, settings):
+def longest_way(robot, joints, ground, settings):
     """How far the shift in dofs[CHANGE] moves the point, touching or not, that it moves most."""
-    next_twists(levels, robot, joints.dofs[at.CHANGE])
+    next_twists(robot, joints.dofs[at.CHANGE])
     longest = 0.0
     for c in range(ground.row.shape[0]):
         u = point_velocity(robot.w, row_of(ground, c), row3(ground.points, c, at.PLACE), rows.NEXT)
@@ -895,16 +901,13 @@ def prepare(robot, joints, ground, state, settings, command, pushes, k):
 
 
 @routine
-def free_motion(levels, robot, joints, state, settings, command, pushed):
+def free_velocity(robot, joints, state, settings, command, pushed):
     """End velocity without coupled contacts in dofs[AHEAD] (T1); returns whether H was regular."""
     drive(joints, state, settings, command.acting)
-    failed = free_motion_of(
-        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, joints.dofs[at.TAU],
-        robot.f_ext if anywhere(pushed) else robot.f_ext[:0], joints.dofs[at.ADDED], robot.factor, robot.w, True,
-        state.qdd,
-    )  # fmt: skip
+    f_ext = robot.f_ext if anywhere(pushed) else robot.f_ext[:0]
+    failed = free_motion(robot, state.q, state.qd, joints.dofs[at.TAU], f_ext, joints.dofs[at.ADDED], True, state.qdd)
     if brisk(robot, state, settings):
-        free_motion_ahead(levels, robot, joints, state, settings, pushed)
+        free_velocity_of_mid_step(robot, joints, state, settings, pushed)
     for k in range(state.qd.shape[0]):
         joints.dofs[at.AHEAD, k] = state.qd[k] + settings.timestep * state.qdd[k]
     if not settings.below:
@@ -933,7 +936,7 @@ def brisk(robot, state, settings):
 
 
 @routine
-def free_motion_ahead(levels, robot, joints, state, settings, pushed):
+def free_velocity_of_mid_step(robot, joints, state, settings, pushed):
     """The acceleration at (q, v + h a / 2) in place of a, that at (q, v), into qdd (T16).
 
     A robot moves by the velocity of the end of the step, and its H changes with it: with the velocity products of the
@@ -942,14 +945,10 @@ def free_motion_ahead(levels, robot, joints, state, settings, pushed):
     dofs, v = joints.dofs, joints.dofs[at.STAGE]
     for k in range(v.shape[0]):
         v[k] = state.qd[k] + 0.5 * settings.timestep * state.qdd[k]
-    free_motion_of(
-        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, v, dofs[at.TAU],
-        robot.f_ext if anywhere(pushed) else robot.f_ext[:0], dofs[at.ADDED], robot.factor, robot.w, False, state.qdd,
-    )  # fmt: skip
-    if len(levels) == 0:
-        twists_of(
-            levels, robot.limbed, robot.memory, robot.seen, robot.topology, robot.parameters, state.qd, rows.W, robot.w,
-        )  # fmt: skip
+    f_ext = robot.f_ext if anywhere(pushed) else robot.f_ext[:0]
+    free_motion(robot, state.q, v, dofs[at.TAU], f_ext, dofs[at.ADDED], False, state.qdd)
+    if len(robot.levels) == 0:
+        update_twists(robot, state.qd, rows.W)
 
 
 @inline
@@ -960,7 +959,7 @@ def floats(robot):
 
 
 @routine
-def account(levels, robot, joints, ground, state, settings, pushes, pushed):
+def account(robot, joints, ground, state, settings, pushes, pushed):
     """Work and dissipation of the step (W3, W4), and the impulses that change the momentum (T3).
 
     Forces change the velocity while the robot moves by the mean velocity v, and do their work along the way it goes.
@@ -975,7 +974,7 @@ def account(levels, robot, joints, ground, state, settings, pushes, pushed):
     work = 0.0
     taken = 0.0
     if pushed:
-        next_twists(levels, robot, dofs[at.AHEAD])
+        next_twists(robot, dofs[at.AHEAD])
     by_contacts, carried = contact_work(robot, ground, ledger, h, pushed)
     if pushed:
         t = (state.counters[at.STEPS] + 0.5) * h
@@ -1037,7 +1036,7 @@ def unhindered(joints, settings, command):
 
 
 @routine
-def heun(levels, robot, joints, state, settings):
+def heun(robot, joints, state, settings):
     """Mean of the accelerations at both ends into dofs[AHEAD]; the way goes by the mean velocity, through dofs[CHANGE].
 
     v' = v + h (a(q, v) + a(q (+) h v, v + h a)) / 2 (T11); the forces are those of the first-order step.
@@ -1045,17 +1044,11 @@ def heun(levels, robot, joints, state, settings):
     h = settings.timestep
     dofs, q, v = joints.dofs, joints.configurations[at.STAGE_Q], joints.dofs[at.STAGE]
     if brisk(robot, state, settings):
-        free_motion_of(
-            levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, dofs[at.TAU],
-            robot.f_ext[:0], dofs[at.ADDED], robot.factor, robot.w, False, state.qdd,
-        )  # fmt: skip
+        free_motion(robot, state.q, state.qd, dofs[at.TAU], robot.f_ext[:0], dofs[at.ADDED], False, state.qdd)
     for k in range(v.shape[0]):
         v[k] = state.qd[k] + h * state.qdd[k]
     integrate(robot.topology, state.q, state.qd, h, q)
-    free_motion_of(
-        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, q, v, dofs[at.TAU],
-        robot.f_ext[:0], dofs[at.ADDED], robot.factor, robot.w, False, dofs[at.RATE],
-    )  # fmt: skip
+    free_motion(robot, q, v, dofs[at.TAU], robot.f_ext[:0], dofs[at.ADDED], False, dofs[at.RATE])
     for k in range(v.shape[0]):
         dofs[at.AHEAD, k] = state.qd[k] + 0.5 * h * (state.qdd[k] + dofs[at.RATE, k])
     for i in range(robot.free.shape[0]):
@@ -1068,7 +1061,7 @@ def heun(levels, robot, joints, state, settings):
 
 
 @routine
-def advance_state(levels, robot, joints, state, settings, carried, alone):
+def advance_state(robot, joints, state, settings, carried, alone):
     """qd, qdd and q at the end of the step (T2, T15); a base that nothing carries moves by the mean of its twists.
 
     The step of the reference simulator (`below`) is taken in the base's own axes, as if they did not turn.
@@ -1087,7 +1080,7 @@ def advance_state(levels, robot, joints, state, settings, carried, alone):
             turning = cross(part3(state.qd, k), part3(state.qd, k + 3))
             part3_to(state.qdd, k + 3, sub(part3(state.qdd, k + 3), turning))
     if alone and settings.runge_kutta:
-        runge_kutta(levels, robot, joints, state, h)
+        runge_kutta(robot, joints, state, h)
         return
     for k in range(state.qd.shape[0]):
         state.qd[k] = ahead[k]
@@ -1112,10 +1105,10 @@ def central(com, second, mass):
 
 
 @inline
-def conserve(levels, robot, state, h, flight, books):
+def conserve(robot, state, h, flight, books):
     """Give a floating base the momentum, about the centre of mass, that the step left over (T3, T7-T9).
 
-    books (10,): of `books_of`, updated. In flight the centre of mass is put where the mean momentum takes it.
+    books (10,): of `energy_and_momentum`, updated. In flight the centre of mass goes where the mean momentum takes it.
     """
     ledger = state.ledger
     mass = ledger[at.MASS]
@@ -1123,25 +1116,25 @@ def conserve(levels, robot, state, h, flight, books):
     push = sub(part3(ledger, at.ACCOUNTED), part3(books, 3))
     spin = sub(part3(ledger, at.ACCOUNTED + 3), sub(part3(books, 6), cross(com, part3(books, 3))))
     if size1(push) + size1(spin) > LEFT_OVER * mass:
-        correct_base(levels, robot, state, com, push, spin, books)
+        correct_base(robot, state, com, push, spin, books)
     if flight:
         momentum = add(part3(ledger, at.MOMENTUM), part3(books, 3))
         d = sub(add(part3(ledger, at.COM), scale(0.5 * h / mass, momentum)), com)
-        displace_of(levels, robot.limbed, robot.memory, robot.w, d)
+        displace_base(robot, d)
         part3_to(state.q, 0, add(part3(state.q, 0), d))
         part3_to(books, 0, scale(mass, add(com, d)))
         part3_to(books, 6, add(part3(books, 6), cross(d, part3(books, 3))))
 
 
 @routine
-def correct_base(levels, robot, state, com, push, spin, books):
+def correct_base(robot, state, com, push, spin, books):
     """Add the rigid motion that has the momentum `push`, and `spin` about the centre of mass, to the base (T7, T8)."""
     mass = state.ledger[at.MASS]
-    second = second_moment_of(levels, robot.limbed, robot.memory, robot.topology, robot.parameters, robot.w)
+    second = second_moment_of(robot)
     dv, dw = scale(1.0 / mass, push), smul(inverse_symmetric(central(com, second, mass)), spin)
     x = part3(state.q, 0)
     v = add(dv, cross(dw, sub(x, com)))
-    add_motion_of(levels, robot.limbed, robot.memory, robot.w, x, v, dw)
+    add_rigid_motion(robot, x, v, dw)
     R = base_matrix(state.q)
     part3_to(state.qd, 0, add(part3(state.qd, 0), tmul(R, dw)))
     part3_to(state.qd, 3, add(part3(state.qd, 3), tmul(R, v)))
@@ -1171,7 +1164,7 @@ def configuration_rate(topology, q, v, out):
 
 
 @routine
-def runge_kutta(levels, robot, joints, state, h):
+def runge_kutta(robot, joints, state, h):
     """Classical fourth-order step (T12), motor efforts held; quaternions as four numbers, normalised at the end."""
     dofs, configurations = joints.dofs, joints.configurations
     q, v = configurations[at.STAGE_Q], dofs[at.STAGE]
@@ -1187,10 +1180,7 @@ def runge_kutta(levels, robot, joints, state, h):
         for i in range(joints.data.shape[1]):
             dofs[at.TAU, first_dof(joints) + i] += joints.data[at.APPLIED, i]
         configuration_rate(robot.topology, q, v, configurations[at.RATE_Q + stage])
-        free_motion_of(
-            levels, robot.limbed, robot.memory, robot.topology, robot.parameters, q, v, dofs[at.TAU],
-            robot.f_ext[:0], dofs[at.ADDED], robot.factor, robot.w, False, dofs[at.RATE + stage],
-        )  # fmt: skip
+        free_motion(robot, q, v, dofs[at.TAU], robot.f_ext[:0], dofs[at.ADDED], False, dofs[at.RATE + stage])
     weighted_sum(state.q, configurations[at.RATE_Q :], h / 6.0)
     weighted_sum(state.qd, dofs[at.RATE :], h / 6.0)
     for i in range(1, robot.topology.shape[0]):
@@ -1213,7 +1203,7 @@ def weighted_sum(x, rates, g):
 
 
 @routine
-def observe(levels, robot, ground, state, settings, carried):
+def observe(robot, ground, state, settings, carried):
     """Poses and velocities; energies, momentum and centre of mass into the ledger. Returns the energy.
 
     carried: whether contacts carry in the step that ends here; None: no step ends here.
@@ -1221,12 +1211,10 @@ def observe(levels, robot, ground, state, settings, carried):
     ledger = state.ledger
     h = settings.timestep
     out = stack(10)
-    books_of(
-        levels, robot.limbed, robot.memory, robot.topology, robot.parameters, state.q, state.qd, robot.w, out,
-    )  # fmt: skip
+    energy_and_momentum(robot, state.q, state.qd, out)
     if carried is not None and floats(robot) and not settings.below:
-        conserve(levels, robot, state, h, not carried, out)
-    show_of(levels, robot.limbed, robot.memory, robot.seen, robot.w)
+        conserve(robot, state, h, not carried, out)
+    show_rows(robot)
     elastic = touch(robot, ground, settings.scheme)
     moment, linear, energy = part3(out, 0), part3(out, 3), out[9]
     com = scale(1.0 / max(ledger[at.MASS], 1e-300), moment)
@@ -1245,14 +1233,13 @@ def observe(levels, robot, ground, state, settings, carried):
     return energy + ledger[at.POTENTIAL] + elastic
 
 
-@lean
-def begin(levels, robot, ground, state, settings):
-    """Start the books at the state as it is; arguments as in `run`."""
-    robot, ground, state, settings = at.Robot(*robot), at.Ground(*ground), at.State(*state), at.Settings(*settings)
+@routine
+def start_ledger(robot, ground, state, settings):
+    """Initialise the energy ledger at the state as it is."""
     for b in range(ground.bunches.shape[0]):
         ground.gaps[b, at.QUIET] = 0.0
     state.ledger[at.MASS] = total_mass(robot.topology, robot.parameters)
-    state.ledger[at.INITIAL] = observe(levels, robot, ground, state, settings, None)
+    state.ledger[at.INITIAL] = observe(robot, ground, state, settings, None)
     for k in range(6):
         state.ledger[at.ACCOUNTED + k] = state.ledger[at.MOMENTUM + k]
 
@@ -1381,27 +1368,28 @@ def rebounds_give(ground, count, problem):
 
 
 @routine
-def end_velocities(levels, robot, joints, ground, state, settings, command, problem, pushed):
+def end_velocities(plant, pushed):
     """End velocity, with contacts and joint losses, in dofs[AHEAD], again while an effort leaves its range there.
 
     Returns how many contacts and rows there are, the solver's iterations, whether it missed its tolerance, and whether
     H was regular.
     """
+    robot, joints, ground, state, settings, command, problem = plant
     count = 0
     n = 0
     regular = True
     iterations, missed = 0, False
     bounce = 1.0
     for k in range(ATTEMPTS):
-        possible = free_motion(levels, robot, joints, state, settings, command, pushed)
+        possible = free_velocity(robot, joints, state, settings, command, pushed)
         regular = regular and possible
-        count, n, full = gather(levels, robot, joints, ground, settings, bounce, problem)
+        count, n, full = gather(robot, joints, ground, settings, bounce, problem)
         iterations, missed = solve_contacts(
             solver_model(settings), problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count, n,
             settings.sweeps, settings.tolerance, problem.f, problem.work,
         )  # fmt: skip
         missed = missed or full
-        react(levels, robot, joints, settings, n, problem)
+        react(robot, joints, settings, n, problem)
         gives = settings.scheme == IMPULSE and settings.restitution > 0.0 and rebounds_give(ground, count, problem)
         bounce *= (0.5 if k < ATTEMPTS - 2 else 0.0) if gives else 1.0
         # lanes stay together: taken again, a step ends as it did where no effort left its range
@@ -1411,32 +1399,31 @@ def end_velocities(levels, robot, joints, ground, state, settings, command, prob
 
 
 @routine
-def take(levels, robot, joints, ground, state, settings, command, problem, steps, log):
-    """`run` of named bundles."""
+def take(plant, steps, log):
+    """`run` of a named bundle."""
+    robot, joints, ground, state, settings, command, problem = plant
     pushes = command.pushes[: in_use(command.pushes, state.counters[at.STEPS] * settings.timestep)]
     for k in range(steps):
         remember(joints, ground, state)
         pushed = prepare(robot, joints, ground, state, settings, command, pushes, k)
-        count, n, iterations, missed, regular = end_velocities(
-            levels, robot, joints, ground, state, settings, command, problem, pushed
-        )
+        count, n, iterations, missed, regular = end_velocities(plant, pushed)
         if k == steps - 1:  # nobody could read that of another step
             state.ledger[at.RESIDUAL] = true_residual(
                 solver_model(settings), problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count,
                 n, problem.f, problem.work,
             )  # fmt: skip
         keep_forces(joints, ground, settings, count, n, problem)
-        purpose = complete_way(levels, robot, joints, ground, settings, count, n, problem)
+        purpose = complete_way(robot, joints, ground, settings, count, n, problem)
         if n == 0 and not pushed and unhindered(joints, settings, command.acting):
-            heun(levels, robot, joints, state, settings)
-        carried = account(levels, robot, joints, ground, state, settings, pushes, pushed)
-        advance_state(levels, robot, joints, state, settings, carried, n == 0 and not pushed)
-        energy = observe(levels, robot, ground, state, settings, carried)
+            heun(robot, joints, state, settings)
+        carried = account(robot, joints, ground, state, settings, pushes, pushed)
+        advance_state(robot, joints, state, settings, carried, n == 0 and not pushed)
+        energy = observe(robot, ground, state, settings, carried)
         judge_contacts(state, settings, purpose)
         status = verdict(state, energy) if regular else NOT_FINITE
         if status != FINE:
             restore(joints, ground, state)
-            observe(levels, robot, ground, state, settings, None)
+            observe(robot, ground, state, settings, None)
         else:
             state.counters[at.STEPS] += 1
             state.counters[at.ITERATIONS] = iterations
@@ -1451,44 +1438,63 @@ def take(levels, robot, joints, ground, state, settings, command, problem, steps
 
 
 @routine
-def take_each(levels, robot, joints, ground, state, settings, command, problem, steps, log, status):
+def take_each(plant, steps, log, status):
     """`take` of LANES robots; status (1,): why each one stopped."""
-    place(robot.topology, robot.parameters, state.q, robot.w)
-    status[0] = take(levels, robot, joints, ground, state, settings, command, problem, steps, log)
+    place(plant.robot.topology, plant.robot.parameters, plant.state.q, plant.robot.w)
+    status[0] = take(plant, steps, log)
 
 
 take_lanes = spread(take_each)
 
 
-@lean
-def look(levels, robot, state):
-    """Poses and twists of a state that another memory was stepped to; arguments as in `run`."""
-    robot, state = at.Robot(*robot), at.State(*state)
-    place_of(
-        levels, robot.limbed, robot.memory, robot.seen, robot.topology, robot.parameters, state.q, state.qd, robot.w,
-    )  # fmt: skip
+@routine
+def begin_plain(plant):
+    """`begin`, within kernels."""
+    plant = named(plant)
+    start_ledger(plant.robot, plant.ground, plant.state, plant.settings)
 
 
 @lean
-def run(levels, robot, joints, ground, state, settings, command, problem, work, steps, log):
+def begin(plant):
+    """Initialise the energy ledger at the state as it is; plant: as for `named`."""
+    begin_plain(plant)
+
+
+@routine
+def look_plain(plant):
+    """`look`, within kernels."""
+    plant = named(plant)
+    update_poses(plant.robot, plant.state.q, plant.state.qd)
+
+
+@lean
+def look(plant):
+    """Poses and twists of a state that another memory was stepped to; plant: as for `named`."""
+    look_plain(plant)
+
+
+@routine
+def run_plain(plant, steps, log):
+    """`run`, within kernels."""
+    return take(named(plant), steps, log)
+
+
+@lean
+def run(plant, steps, log):
     """Take `steps` steps from where `begin` or the last run ended, each noted in its row of `log` unless that is empty.
 
-    levels: those of `limbs`, or (). The bundles come as plain tuples: a named one costs numba 4 us to recognise.
-    Returns FINE, or why it stopped: the state is then that of the last good step.
+    plant: as for `named`. Returns FINE, or why it stopped: the state is then that of the last good step.
     """
-    robot, joints, ground = at.Robot(*robot), at.Joints(*joints), at.Ground(*ground)
-    state, settings, command = at.State(*state), at.Settings(*settings), at.Command(*command)
-    problem = at.Problem(*problem, Scratch(*work))  # type: ignore[call-arg]
-    return take(levels, robot, joints, ground, state, settings, command, problem, steps, log)
+    return run_plain(plant, steps, log)
 
 
 @lean
-def run_lanes(robot, joints, ground, state, settings, command, problem, work, steps, log, status):
+def run_lanes(plant, steps, log, status):
     """`run` of LANES robots at once, one per SIMD lane; arrays that are not the same for all come as `Lanes`.
 
     Ends with the step in which any of them stops. status (1, LANES): FINE, or why each one stopped.
     """
-    robot, joints, ground = at.Robot(*robot), at.Joints(*joints), at.Ground(*ground)
-    state, settings, command = at.State(*state), at.Settings(*settings), at.Command(*command)
-    problem = at.Problem(*problem, Scratch(*work))  # type: ignore[call-arg]
-    take_lanes((), robot, joints, ground, state, settings, command, problem, steps, log, status)
+    robot, joints, ground, state, settings, command, problem, work = plant
+    bundles = Robot(*robot), at.Joints(*joints), at.Ground(*ground), at.State(*state), at.Settings(*settings)
+    laned = at.Plant(*bundles, at.Command(*command), at.Problem(*problem, Scratch(*work)))  # type: ignore[call-arg]
+    take_lanes(laned, steps, log, status)
