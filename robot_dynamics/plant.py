@@ -19,17 +19,19 @@ from .contact.terrain import Plane, Surface, pack
 from .description import Array
 from .errors import DivergedError, ParameterError, ShapeError, SingularModelError
 from .kernels import contact as law
-from .kernels import plant_memory as at
-from .kernels import rows, sensors, step
+from .kernels import rows, sensors
 from .kernels.jit import bound
 from .kernels.lanes import aligned
 from .kernels.robot import Robot, robot_in_memory
+from .kernels.simulation import memory as at
+from .kernels.simulation import run
+from .kernels.simulation.ledger import ENERGY_JUMP, FINE, NOT_FINITE
 from .kinematics import Points, neutral, point_rows
 from .model import ONE_DOF, Model
 
 WORST_QUATERNION = 1e-3
 """Largest error of the norm of a quaternion that `reset` takes and normalises."""
-BUNCH = 4
+CLUSTER = 4
 """So many points on one body are worth a look at their distance from the ground together."""
 NO_LOG = np.empty((0, 0))
 COMMANDED = ("q_des", "qd_des", "kp", "kd", "tau_ff")
@@ -205,8 +207,8 @@ class Measurement:
 
 
 REASONS = {
-    step.NOT_FINITE: "the state is no longer finite",
-    step.ENERGY_JUMP: "energy appeared from nothing",
+    NOT_FINITE: "the state is no longer finite",
+    ENERGY_JUMP: "energy appeared from nothing",
 }
 
 
@@ -255,9 +257,9 @@ class Plant:
     def _bind(self) -> None:
         """Find the kernels' entries for these very arrays."""
         self._arrays = self._plain(self._command)
-        entry: Any = bound(step.run, self._arrays, 1, NO_LOG)
+        entry: Any = bound(run.run, self._arrays, 1, NO_LOG)
         self._take_steps = entry.func
-        self._locate = bound(step.locate, self._arrays, *self._touch)
+        self._locate = bound(run.locate, self._arrays, *self._touch)
 
     def _plain(self, command: at.Command) -> tuple[tuple[Any, ...], ...]:
         """What kernels take as `plant`, with this command; numba needs 4 us to recognise a named tuple."""
@@ -301,11 +303,11 @@ class Plant:
             "gyro": noise.gyro_bias * self._rng.standard_normal(3),
             "accelerometer": noise.accelerometer_bias * self._rng.standard_normal(3),
         }
-        step.begin(self._arrays)
+        run.begin(self._arrays)
 
     def look(self) -> None:
         """Have the memory of a step follow from the state, which something else than a step has written."""
-        step.look(self._arrays)
+        run.look(self._arrays)
 
     def command(self, tau: ArrayLike) -> None:
         """Apply joint efforts (n,) [N m, N] from the next step on, within the effort limits."""
@@ -421,7 +423,7 @@ class Plant:
         if self.diverged:
             raise DivergedError(f"the plant stopped: {self.diverged}; reset it first")
         status = self._take_steps(arrays, steps, log)
-        if status != step.FINE:
+        if status != FINE:
             raise self.stopped(status)
 
     def stopped(self, status: int) -> DivergedError:
@@ -563,7 +565,7 @@ def _normalised(model: Model, q: Array) -> Array:
 
 def _settings(params: PlantParams) -> at.Settings:
     contact, h = params.contact, params.timestep
-    schemes = {"implicit": law.IMPLICIT, "explicit": step.EXPLICIT, "linear": step.LINEAR}
+    schemes = {"implicit": law.IMPLICIT, "explicit": at.EXPLICIT, "linear": at.LINEAR}
     impulse = contact if isinstance(contact, Impulse) else Impulse()
     return at.Settings(
         timestep=float(h),
@@ -604,7 +606,7 @@ def _joints(model: Model, params: PlantParams) -> at.Joints:
     data[at.LOWER, own] = np.where(single & params.stops, model.lower, -np.inf)
     data[at.UPPER, own] = np.where(single & params.stops, model.upper, np.inf)
     data[at.EFFORT, own] = np.where(single, model.effort_limit, 0.0)
-    data[at.FALL, own] = 2.0 / _spread("no_load_speed", no_load, n)
+    data[at.SPEED_SLOPE, own] = 2.0 / _spread("no_load_speed", no_load, n)
     dofs = np.zeros((at.DOF_ROWS, model.nv))
     ends = [*model.v_index[1:], model.nv]
     for j in range(n):
@@ -626,25 +628,25 @@ def _ground(model: Model, params: PlantParams, points: Points) -> at.Ground:
     row, r = point_rows(model, points)
     copies = 2 if len(params.terrain) > 1 else 1
     table = aligned((copies * k, at.POINT_COLUMNS))
-    bunches = _bunches(row)
-    gaps = np.zeros((copies * len(bunches), 3))
+    clusters = _clusters(row)
+    gaps = np.zeros((copies * len(clusters), 3))
     reach = np.linalg.norm(r, axis=1) + points.radius
-    gaps[:, at.SPAN] = np.tile([reach[first:end].max() for _, first, end in bunches], copies)
+    gaps[:, at.SPAN] = np.tile([reach[first:end].max() for _, first, end in clusters], copies)
     for part in np.split(table, copies):
         part[:, at.PLACE : at.PLACE + 3] = r
         part[:, at.RADIUS] = points.radius
         part[:, at.SIZE] = np.abs(r).sum(axis=1) + points.radius
         for i, name in enumerate(("stiffness", "damping", "friction")):
             part[:, at.OWN_LAW + i] = _spread(name, getattr(params.contact, name, 0.0), k)
-    bunches = np.concatenate([bunches + np.array([0, i * k, i * k]) for i in range(copies)])
+    clusters = np.concatenate([clusters + np.array([0, i * k, i * k]) for i in range(copies)])
     twins = np.arange(k, copies * k)
-    return at.Ground(np.tile(np.array(row), copies), table, bunches, gaps, *pack(params.terrain), twins)
+    return at.Ground(np.tile(np.array(row), copies), table, clusters, gaps, *pack(params.terrain), twins)
 
 
-def _bunches(row: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Row, first and end of points that follow each other on one body if they are at least BUNCH, else LOOSE (m, 3)."""
+def _clusters(row: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Row, first and end of points in sequence on one body if they are at least CLUSTER, else LOOSE (m, 3)."""
     begins = np.flatnonzero(np.diff(row, prepend=-1))
     ends = np.append(begins, len(row))[1:]
-    carrier = np.where(ends - begins < BUNCH, at.LOOSE, np.asarray(row, np.int64)[begins])
+    carrier = np.where(ends - begins < CLUSTER, at.LOOSE, np.asarray(row, np.int64)[begins])
     first = (carrier != at.LOOSE) | (np.append(0, carrier)[:-1] != at.LOOSE)
     return np.column_stack([carrier[first], begins[first], np.append(begins[first], len(row))[1:]])

@@ -16,7 +16,7 @@ from .cores import count_cores
 from .description import Array
 from .errors import DivergedError, ParameterError, ShapeError
 from .kernels.lanes import LANES
-from .kernels.step import FINE
+from .kernels.simulation.ledger import FINE
 from .plant import Plant
 from .tile import Tile, form
 

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .description import Array
-from .kernels import plant_memory as at
-from .kernels import step
 from .kernels.jit import Lanes, entry
 from .kernels.lanes import LANES, aligned
 from .kernels.robot import Robot
+from .kernels.simulation import memory as at
+from .kernels.simulation import run
 from .plant import Plant
 
 SHARED = frozenset(
-    {"levels", "topology", "limbed", "memory", "seen", "free", "number", "place", "row", "bunches", "twins"}
+    {"levels", "topology", "limbed", "memory", "seen", "free", "number", "place", "row", "clusters", "twins"}
 )
 """Arrays that plants of one form have in common, or that a tile, which takes every robot as a tree, does not use."""
 GIVEN = SHARED | {"parameters", "surfaces", "heights", "pushes", "now"}
@@ -69,7 +69,7 @@ class Tile:
         self._memory = tuple(problem), work
         self._settings = tuple(plants[0].settings)
         self._status = aligned((1, LANES), np.int64)
-        self._take_steps = entry(step.run_lanes, self._arguments(0, aligned((0, 0, LANES))))
+        self._take_steps = entry(run.run_lanes, self._arguments(0, aligned((0, 0, LANES))))
 
     def _filled(self, several: Sequence[Any]) -> list[Any]:
         """Something of each plant, and for the lanes that are left over that of the last one."""

@@ -435,7 +435,7 @@ CONTACTS = {
 def test_points_looked_at_together_are_those_looked_at_one_by_one(contact, terrain, monkeypatch):
     """To the last bit, from the flight through impacts to rest; a point seen too late would change everything."""
     together = thrown(TERRAINS[terrain], CONTACTS[contact])
-    monkeypatch.setattr(robot_dynamics.plant, "BUNCH", 1000)
+    monkeypatch.setattr(robot_dynamics.plant, "CLUSTER", 1000)
     one_by_one = thrown(TERRAINS[terrain], CONTACTS[contact])
     for _ in range(20):
         for plant in (together, one_by_one):

@@ -4,11 +4,11 @@
 
 import math
 
-from . import plant_memory as at
 from .jit import brief, inline
 from .measured import ANGULAR, LINEAR, PLACE
 from .rows import part3, part3_to, part4, part6, part9
 from .scalar import ZERO3, add, cross, quaternion_matrix, sub, tmul
+from .simulation import memory as at
 
 TURN, LEVER, ATTITUDE, GRAVITY, MOUNT = 0, 9, 12, 16, 19
 """Where an IMU's mount holds its rotation, place and quaternion in the base, and gravity; how many numbers it has."""

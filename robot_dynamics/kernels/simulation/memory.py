@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .contact import CONTACT_COLUMNS, Scratch, scratch
-from .lanes import LANES, aligned, whole
-from .robot import Floats, Integers, Robot
+from ..contact import CONTACT_COLUMNS, Scratch, scratch
+from ..lanes import LANES, aligned, whole
+from ..robot import Floats, Integers, Robot
 
+EXPLICIT, LINEAR = 2, 3
+"""Schemes without a coupled solve, beside IMPLICIT and IMPULSE of `kernels.contact`."""
 MOST_CONTACTS = 512
 """So many contacts are solved at once; a step that meets more takes the deepest, and counts as unconverged."""
 PUSHES = 16
@@ -22,16 +24,16 @@ PUSHES = 16
 # rows of Joints.number (., n) and of Joints.data (., m)
 JOINT_Q, JOINT_V, JOINT_ROW, ACTUATOR = range(4)
 """Index in q and in qd, kernel row, actuator; the row is -1 for joints without a single axis."""
-COULOMB, LOWER, UPPER, EFFORT, FALL = range(5)
+COULOMB, LOWER, UPPER, EFFORT, SPEED_SLOPE = range(5)
 """Coulomb friction, stops, largest effort; 2 over the speed at which a driving motor has no effort left."""
-MOTOR, HELD, APPLIED, SATURATED, LATER, POSITION = 5, 6, 8, 9, 10, 11
+MOTOR, HELD, APPLIED, SATURATED, PD_DAMPING, POSITION = 5, 6, 8, 9, 10, 11
 """Effort of the actuator after the last step; that of friction and of the stop; effort of this step; 1 or -1 where it
 is held at the upper or lower end of its range; by how much it falls per velocity that the step adds; position at the
 start of the step."""
 JOINT_FIGURES = 12
 
 # rows of Joints.dofs (., nv) and of Joints.configurations (., nq)
-DAMPING, TAU, ADDED, AHEAD, CHANGE, LAST_QD, STAGE, RATE = range(8)
+DAMPING, TAU, ADDED, V_NEXT, CHANGE, LAST_QD, STAGE, RATE = range(8)
 """Joint damping; forces; what is added to H's diagonal; velocity at the end of the step; change by contacts, then the
 velocity of a position-only shift; velocity at its start; Runge-Kutta: state and four rates."""
 DOF_ROWS = 11
@@ -52,8 +54,8 @@ and at its end, first without contacts, in surface axes. Number of the surface t
 POINT_COLUMNS = 48
 """Whole cache lines, of which a point that is near no ground needs two."""
 
-# columns of Ground.bunches and Ground.gaps
-BUNCH_ROW, FIRST_POINT, END_POINT = range(3)
+# columns of Ground.clusters and Ground.gaps
+CLUSTER_ROW, FIRST_POINT, END_POINT = range(3)
 LOOSE = -1
 """Kernel row, first point and the one behind the last, of points that follow each other on one body; LOOSE instead of
 the row: of any bodies."""
@@ -96,13 +98,13 @@ class Joints(NamedTuple):
 class Ground(NamedTuple):
     """Contact points: kernel row (k,), points (k, POINT_COLUMNS); terrain as `kernels.terrain` reads it.
 
-    bunches (m, 3), gaps (m, 3): points that follow each other. twins (k / 2,) or (0,): where there are several
+    clusters (m, 3), gaps (m, 3): points that follow each other. twins (k / 2,) or (0,): where there are several
     surfaces, the second half of the points stands for the second surface that a point of the first half touches.
     """
 
     row: Integers
     points: Floats
-    bunches: Integers
+    clusters: Integers
     gaps: Floats
     surfaces: Floats
     heights: Floats
@@ -141,8 +143,8 @@ class Problem(NamedTuple):
 
     z: Floats
     y: Floats
-    carrier: Integers
-    seat: Floats
+    rows: Integers
+    frames: Floats
     A: Floats
     b: Floats
     f: Floats
@@ -198,8 +200,8 @@ def problem(nv: int, joints: int, points: int) -> Problem:
     return Problem(
         z=aligned((nv, n)),
         y=aligned((nv, n)),
-        carrier=np.zeros(n, np.int64),
-        seat=np.zeros((contacts, 12)),
+        rows=np.zeros(n, np.int64),
+        frames=np.zeros((contacts, 12)),
         A=aligned((n, n)),
         b=aligned((n,)),
         f=aligned((n,)),

@@ -1,0 +1,232 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of contacts, joint friction and stops, their coupled solve, and its forces (Q1-Q9, F1-F3).
+
+The bundles of arrays and their columns (`at.`) are those of `memory`; nothing is allocated.
+"""
+
+import math
+
+from ..contact import IMPLICIT, IMPULSE, U, below_target, next_deflection, predicted_target
+from ..jit import inline, routine
+from ..language import abreast, anywhere, each
+from ..propagators import contact_paths, couple, divide, joint_path, respond
+from ..rows import part3, row3, row9, set3, set9
+from ..scalar import ZERO3, add, dot, scale
+from . import memory as at
+from .actuators import actuator_of, first_dof, v_of
+from .detection import MARGIN, deflected, end_of_active, find_contacts, first_of, next_twists, row_of
+
+STOP_RECOVERY = 0.2
+STOP_RECOVERY_SPEED = 0.5
+"""A joint beyond its stop comes back by this share per step, at most at this speed [rad/s, m/s]."""
+
+
+@inline
+def impulse_target(points, c, settings, bounce):
+    """Normal velocity asked for of point c, and whether it lands softly; bounce: share of the restitution."""
+    pen = points[c, at.PEN]
+    u0 = points[c, at.START + 2]
+    if settings.below:
+        return below_target(pen, u0, bounce * settings.restitution, settings.recovery), False
+    free = points[c, at.END + 2]
+    h = settings.timestep
+    return predicted_target(pen, u0, free, h, bounce * settings.restitution)
+
+
+@routine
+def contact_row(robot, ground, settings, bounce, a, c, problem):
+    """Data of contact a, that of point c."""
+    points = ground.points
+    unit = settings.timestep if settings.scheme == IMPULSE else 1.0
+    for k in range(3):
+        problem.b[3 * a + k] = points[c, at.END + k]
+        problem.f[3 * a + k] = unit * points[c, at.FORCE + k]
+    problem.points[a, 0] = -points[c, at.PEN]
+    problem.points[a, 1] = points[c, at.DEFLECTION]
+    problem.points[a, 2] = points[c, at.DEFLECTION + 1]
+    set3(problem.points, a, 3, row3(points, c, at.LAW))
+    problem.picked[at.LANDED, a] = 0
+    if settings.scheme == IMPULSE:
+        target, lands = impulse_target(points, c, settings, bounce)
+        problem.b[3 * a + 2] -= target
+        problem.picked[at.LANDED, a] = 1 if lands else 0
+
+
+@routine
+def contact_rows(robot, ground, settings, bounce, count, problem):
+    """Paths, free velocities less their targets, and law data of the active contacts; warm start from the last step."""
+    for a in range(count):
+        for c in each(problem.picked[at.ACTIVE, a]):
+            problem.rows[a] = row_of(ground, c)
+            set3(problem.frames, a, 0, row3(ground.points, c, at.ARM))
+            set9(problem.frames, a, 3, row9(ground.points, c, at.FRAME))
+    contact_paths(robot, count, problem.rows, problem.frames, problem.z, problem.y)
+    for a in range(count):
+        for c in each(problem.picked[at.ACTIVE, a]):
+            contact_row(robot, ground, settings, bounce, a, c, problem)
+
+
+@inline
+def stop_target(gap, h):
+    """Least speed away from a stop (F2): it may be reached but not passed."""
+    return -gap / h if gap > 0.0 else 0.0
+
+
+@routine
+def add_joint_row(robot, joints, unit, j, stop, low, high, target, n, count, problem):
+    """Append the scalar row of joint j's friction or stop: effort within [low, high], wanting the rate `target`."""
+    s = n - 3 * count
+    row, dof, i = joints.number[at.JOINT_ROW, j], v_of(joints, j), actuator_of(joints, j)
+    joint_path(robot, row, n, problem.z, problem.y)
+    problem.rows[count + s] = row
+    problem.b[n] = joints.dofs[at.V_NEXT, dof] - target
+    problem.f[n] = unit * joints.data[at.HELD + stop, i]
+    problem.bounds[s, 0] = unit * low
+    problem.bounds[s, 1] = unit * high
+    problem.picked[at.ROW_INDEX, s] = 2 * i + stop
+    return n + 1
+
+
+@routine
+def any_joint_row(joints, h):
+    """Whether a joint has friction or comes near a stop."""
+    data = joints.data
+    count = 0.0
+    for i in abreast(data.shape[1]):
+        x, v = data[at.POSITION, i], joints.dofs[at.V_NEXT, first_dof(joints) + i]
+        gap = min(x - data[at.LOWER, i], data[at.UPPER, i] - x) - h * abs(v)
+        count += 1.0 if data[at.COULOMB, i] > 0.0 else (1.0 if gap < MARGIN else 0.0)
+    return count > 0.0
+
+
+@routine
+def add_joint_rows(robot, joints, settings, count, problem):
+    """Rows of joint friction and of stops within reach, behind 3 `count` contact rows; returns how many there are."""
+    h = settings.timestep
+    unit = h if settings.scheme == IMPULSE else 1.0
+    n = 3 * count
+    if not anywhere(any_joint_row(joints, h)):
+        return n
+    for j in range(joints.number.shape[1]):
+        if joints.number[at.JOINT_ROW, j] < 0:
+            continue
+        i = actuator_of(joints, j)
+        friction = joints.data[at.COULOMB, i]
+        if friction > 0.0:
+            n = add_joint_row(robot, joints, unit, j, 0, -friction, friction, 0.0, n, count, problem)
+        x = joints.data[at.POSITION, i]
+        v = joints.dofs[at.V_NEXT, v_of(joints, j)]
+        low = x - joints.data[at.LOWER, i]
+        high = joints.data[at.UPPER, i] - x
+        at_low = low + h * min(v, 0.0) < MARGIN
+        at_high = high - h * max(v, 0.0) < MARGIN
+        if at_low and at_high:
+            target = 0.5 * STOP_RECOVERY * (high - low) / h
+            n = add_joint_row(robot, joints, unit, j, 1, -math.inf, math.inf, target, n, count, problem)
+        elif at_low:
+            n = add_joint_row(robot, joints, unit, j, 1, 0.0, math.inf, stop_target(low, h), n, count, problem)
+        elif at_high:
+            n = add_joint_row(robot, joints, unit, j, 1, -math.inf, 0.0, -stop_target(high, h), n, count, problem)
+    return n
+
+
+@routine
+def joint_response(robot, dofs, g, n, problem):
+    """dofs[CHANGE] = g H^-1 J^T f over n rows (P12)."""
+    for k in range(dofs.shape[1]):
+        total = 0.0
+        for a in range(n):
+            total += problem.y[k, a] * problem.f[a]
+        dofs[at.CHANGE, k] = g * total
+    respond(robot, dofs[at.CHANGE : at.CHANGE + 1])
+
+
+@routine
+def assemble(robot, joints, ground, settings, bounce, problem):
+    """Collect the rows of contacts, joint friction and stops, and couple them.
+
+    Returns how many contacts and rows there are, and whether there was no room for all contacts.
+    """
+    count = 0
+    full = False
+    if settings.scheme == IMPLICIT or settings.scheme == IMPULSE:
+        next_twists(robot, joints.dofs[at.V_NEXT])
+        count = find_contacts(robot, ground, settings, problem.picked[at.ACTIVE])
+        full = count > at.MOST_CONTACTS
+        count = min(count, at.MOST_CONTACTS)
+        contact_rows(robot, ground, settings, bounce, count, problem)
+    n = add_joint_rows(robot, joints, settings, count, problem)
+    g = 1.0 if settings.scheme == IMPULSE else settings.timestep
+    divide(robot, n, problem.z, problem.y)
+    couple(robot, g, count, n, problem.rows, problem.z, problem.y, problem.A)
+    return count, n, full
+
+
+@routine
+def apply_response(robot, joints, settings, n, problem):
+    """Add what the forces of all rows do to the velocity of the end of the step (Q8)."""
+    if n > 0:
+        joint_response(robot, joints.dofs, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, problem)
+        for k in range(joints.dofs.shape[1]):
+            joints.dofs[at.V_NEXT, k] += joints.dofs[at.CHANGE, k]
+
+
+@routine
+def store_forces(joints, ground, settings, count, n, problem):
+    """Forces of the solve into points and joints, and the deflections of the end of the step (N5)."""
+    h = settings.timestep
+    g = 1.0 / h if settings.scheme == IMPULSE else 1.0
+    points = ground.points
+    for stop in range(2):
+        for j in range(joints.data.shape[1]):
+            joints.data[at.HELD + stop, j] = 0.0
+    for s in range(n - 3 * count):
+        index = problem.picked[at.ROW_INDEX, s]
+        joints.data[at.HELD + index % 2, index // 2] = g * problem.f[3 * count + s]
+    if settings.scheme == at.EXPLICIT or settings.scheme == at.LINEAR:
+        return
+    for b in range(ground.clusters.shape[0]):
+        for c in range(first_of(ground, b), end_of_active(ground, b)):
+            set3(points, c, at.FORCE, ZERO3)
+    for a in range(count):
+        for c in each(problem.picked[at.ACTIVE, a]):
+            set3(points, c, at.FORCE, scale(g, part3(problem.f, 3 * a)))
+            target = points[c, at.END + 2] - problem.b[3 * a + 2]
+            set3(points, c, at.END, add(row3(problem.work.rows, U, 3 * a), (0.0, 0.0, target)))
+    if settings.scheme != IMPLICIT:
+        return
+    for b in range(ground.clusters.shape[0]):
+        for c in range(first_of(ground, b), end_of_active(ground, b)):
+            if points[c, at.FORCE + 2] <= 0.0 and not deflected(points, c):
+                continue
+            depth = -points[c, at.PEN] - h * points[c, at.END + 2]
+            d = (points[c, at.DEFLECTION], points[c, at.DEFLECTION + 1])
+            d = next_deflection(depth, row3(points, c, at.FORCE), d, h, row3(points, c, at.LAW))
+            points[c, at.DEFLECTION] = d[0]
+            points[c, at.DEFLECTION + 1] = d[1]
+
+
+@inline
+def solver_model(settings):
+    """What the solver solves for; explicit schemes leave it joint friction and stops."""
+    return IMPULSE if settings.scheme == IMPULSE else IMPLICIT
+
+
+@routine
+def rebounds_give_energy(ground, count, problem):
+    """Whether the impulses of all contacts together do work: with friction, restitution by velocities may.
+
+    p . (u_start + u_end) / 2 is what they add to the kinetic energy (J11).
+    """
+    work = 0.0
+    scale_of_it = 0.0
+    for a in range(count):
+        for c in each(problem.picked[at.ACTIVE, a]):
+            p = part3(problem.f, 3 * a)
+            target = ground.points[c, at.END + 2] - problem.b[3 * a + 2]
+            end = add(row3(problem.work.rows, U, 3 * a), (0.0, 0.0, target))
+            start = row3(ground.points, c, at.START)
+            work += 0.5 * dot(p, add(start, end))
+            scale_of_it += abs(dot(p, start)) + abs(dot(p, end))
+    return work > 1e-9 * scale_of_it

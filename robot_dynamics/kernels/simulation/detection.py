@@ -1,0 +1,259 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Contact points near the terrain: distance, frame, velocity (D1-D9).
+
+The bundles of arrays and their columns (`at.`) are those of `memory`; nothing is allocated.
+"""
+
+import math
+
+from .. import rows
+from ..bodies import point_position, point_velocity
+from ..contact import IMPULSE
+from ..jit import inline, routine
+from ..language import anywhere
+from ..robot import update_twists
+from ..rows import row3, row9, set3, set9
+from ..scalar import scale, sub, tmul
+from ..terrain import DAMPING, FRICTION, STIFFNESS, even, nearest_surface, normal_of, other_surface
+from . import memory as at
+
+MARGIN = 2e-3
+"""A point (or a joint near its stop) this far off at the end of the step still enters the solve [m, rad]."""
+
+
+@inline
+def row_of(ground, c):
+    """Row that contact point c is fixed in."""
+    return ground.row[c]
+
+
+@inline
+def surface_law(surfaces, i, law):
+    """Stiffness, damping and friction: the surface's own where it has them, else the point's."""
+    if i < 0:
+        return law
+    K = surfaces[i, STIFFNESS]
+    D = surfaces[i, DAMPING]
+    mu = surfaces[i, FRICTION]
+    return (K if K >= 0.0 else law[0], D if D >= 0.0 else law[1], mu if mu >= 0.0 else law[2])
+
+
+@inline
+def first_of(ground, b):
+    """First point of cluster b."""
+    return ground.clusters[b, at.FIRST_POINT]
+
+
+@inline
+def end_of(ground, b):
+    """The point behind the last of cluster b."""
+    return ground.clusters[b, at.END_POINT]
+
+
+@inline
+def end_of_active(ground, b):
+    """As `end_of` where points touch, carry, carried or are deflected in any lane; else there is nothing to do."""
+    return end_of(ground, b) if anywhere(ground.gaps[b, at.QUIET] == 0.0) else first_of(ground, b)
+
+
+@inline
+def clearance(robot, ground, b):
+    """Least distance of all points of cluster b from even terrain, by that of their row's origin; 0: unknown."""
+    row = ground.clusters[b, at.CLUSTER_ROW]
+    if row == at.LOOSE:
+        return 0.0
+    x = row3(robot.w, row, rows.XW)
+    pen, _, _ = nearest_surface(ground.surfaces, ground.heights, x)
+    return max(0.0, pen - ground.gaps[b, at.SPAN])
+
+
+@inline
+def spring_energy(points, c, scheme):
+    """Energy in the springs of contact point c."""
+    z = points[c, at.DEPTH]
+    if z <= 0.0 or scheme == IMPULSE:
+        return 0.0
+    K = points[c, at.LAW]
+    if scheme == at.LINEAR:
+        return 0.5 * K * z * z
+    d2 = points[c, at.DEFLECTION] ** 2 + points[c, at.DEFLECTION + 1] ** 2
+    return math.sqrt(z) * K * (0.4 * z * z + 0.5 * d2)
+
+
+@routine
+def detect_contacts(robot, ground, scheme):
+    """How deep every contact point is at the poses in the workspace, and the law of those that touch.
+
+    Returns the energy in the contact springs.
+    PEN of points that are clear of the ground with all of their cluster is only its clearance, or that of before.
+    """
+    points = ground.points
+    elastic = 0.0
+    smooth = even(ground.surfaces)
+    for b in range(ground.clusters.shape[0]):
+        clear = 0.0
+        if smooth:
+            clear = clearance(robot, ground, b)
+        ground.gaps[b, at.CLEAR] = clear
+        if not anywhere(clear <= 0.0 or ground.gaps[b, at.QUIET] == 0.0):
+            continue
+        busy = 0.0
+        for c in range(first_of(ground, b), end_of(ground, b)):
+            pen = clear
+            if clear <= 0.0:
+                pen = measure_point(robot, ground, c)
+            points[c, at.PEN] = pen
+            points[c, at.DEPTH] = max(0.0, -pen)
+            elastic += spring_energy(points, c, scheme)
+            busy += 1.0 if points[c, at.FORCE + 2] > 0.0 or deflected(points, c) else 0.0
+        ground.gaps[b, at.QUIET] = 1.0 if clear > 0.0 and busy == 0.0 else 0.0
+    return elastic
+
+
+@inline
+def wake_cluster(ground, b):
+    """Let the points of cluster b take part again, if they do not."""
+    if ground.gaps[b, at.QUIET] > 0.0:
+        ground.gaps[b, at.QUIET] = 0.0
+        for c in range(first_of(ground, b), end_of(ground, b)):
+            save_deflection(ground.points, c)
+
+
+@inline
+def save_deflection(points, c):
+    """Remember the deflection of contact point c."""
+    for k in range(2):
+        points[c, at.LAST_DEFLECTION + k] = points[c, at.DEFLECTION + k]
+
+
+@inline
+def measure_point(robot, ground, c):
+    """Signed distance of contact point c; if it touches, its law is noted."""
+    points = ground.points
+    x = point_position(robot.w, row_of(ground, c), row3(points, c, at.PLACE))
+    pen, _, surface = own_surface(ground, c, x)
+    touches = pen < points[c, at.RADIUS]
+    points[c, at.SURFACE] = surface if touches else -1.0
+    if touches:
+        set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
+    return pen - points[c, at.RADIUS]
+
+
+@inline
+def own_surface(ground, c, x):
+    """Signed distance, frame and number of the surface that contact point c at x stands for (D9).
+
+    A point stands for the surface that it is deepest in, its twin for the deepest of those that face elsewhere. They
+    change places where one of them touches the other's already: forces and deflections belong to a surface.
+    """
+    half = ground.twins.shape[0]
+    pen, frame, surface = nearest_surface(ground.surfaces, ground.heights, x)
+    if half > 0:
+        first = c if c < half else c - half
+        other = other_surface(ground.surfaces, ground.heights, x, surface, normal_of(frame))
+        was, twin_was = ground.points[first, at.SURFACE], ground.points[first + half, at.SURFACE]
+        swapped = (twin_was == surface and surface >= 0) or (was == other[2] and other[2] >= 0)
+        if swapped == (c < half):
+            pen, frame, surface = other
+    return pen, frame, surface
+
+
+@inline
+def touching(robot, ground, c):
+    """Signed distance, surface axes, touching point in row axes and surface of contact point c."""
+    i = row_of(ground, c)
+    r = row3(ground.points, c, at.PLACE)
+    pen, frame, surface = own_surface(ground, c, point_position(robot.w, i, r))
+    normal = normal_of(frame)
+    radius = ground.points[c, at.RADIUS]
+    return pen - radius, frame, sub(r, scale(radius, tmul(row9(robot.w, i, rows.RW), normal))), surface
+
+
+@inline
+def update_contact_frame(robot, ground, c):
+    """What a step needs of contact point c."""
+    points = ground.points
+    pen, frame, arm, surface = touching(robot, ground, c)
+    points[c, at.PEN] = pen
+    set9(points, c, at.FRAME, frame)
+    set3(points, c, at.ARM, arm)
+    set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
+    set3(points, c, at.START, tmul(frame, point_velocity(robot.w, row_of(ground, c), arm, rows.W)))
+
+
+@inline
+def surface_velocity(robot, ground, c):
+    """Velocity of contact point c in surface axes, of the second twists in the workspace."""
+    velocity = point_velocity(robot.w, row_of(ground, c), row3(ground.points, c, at.ARM), rows.NEXT)
+    return tmul(row9(ground.points, c, at.FRAME), velocity)
+
+
+@inline
+def next_twists(robot, qd):
+    """Second twists of all rows that anyone looks at, of the velocity qd."""
+    update_twists(robot, qd, rows.NEXT)
+
+
+@inline
+def size1(x):
+    """Sum of magnitudes: at least the length of x."""
+    return abs(x[0]) + abs(x[1]) + abs(x[2])
+
+
+@inline
+def fastest(robot, i, reach):
+    """Bound of the speed of what row i carries within `reach` of its origin, of the second twists in the workspace."""
+    return size1(row3(robot.w, i, rows.NEXT + 3)) + size1(row3(robot.w, i, rows.NEXT)) * reach
+
+
+@inline
+def deflected(points, c):
+    """Whether contact point c has a tangential deflection; what is less than an atom's size no longer relaxes."""
+    return abs(points[c, at.DEFLECTION]) + abs(points[c, at.DEFLECTION + 1]) > 1e-15
+
+
+@inline
+def add_if_near(robot, ground, settings, c, count, active):
+    """Append contact point c to the list if it may touch within the step; returns how many are on it.
+
+    A full list gives up the point that is least deep, and is one longer.
+    """
+    points = ground.points
+    update_contact_frame(robot, ground, c)
+    u = surface_velocity(robot, ground, c)
+    set3(points, c, at.END, u)
+    pen = points[c, at.PEN]
+    near = pen < 0.0 if settings.below else pen + settings.timestep * min(u[2], 0.0) < MARGIN
+    most = min(ground.row.shape[0], at.MOST_CONTACTS)
+    if near and count < most:
+        active[count] = c
+        count += 1
+    elif near:
+        count = most + 1
+        worst = 0
+        for a in range(1, most):
+            if points[active[a], at.PEN] > points[active[worst], at.PEN]:
+                worst = a
+        if pen < points[active[worst], at.PEN]:
+            active[worst] = c
+    return count
+
+
+@routine
+def find_contacts(robot, ground, settings, active):
+    """Number of points that may touch within the step, listed in `active`; their velocities without contact."""
+    points = ground.points
+    count = 0
+    for b in range(ground.clusters.shape[0]):
+        clear = ground.gaps[b, at.CLEAR]
+        if clear > 0.0:
+            reach = settings.timestep * fastest(robot, ground.clusters[b, at.CLUSTER_ROW], ground.gaps[b, at.SPAN])
+            if clear - reach >= MARGIN:
+                continue
+            wake_cluster(ground, b)
+        for c in range(first_of(ground, b), end_of(ground, b)):
+            pen = clear if clear > 0.0 else points[c, at.PEN]
+            if pen - settings.timestep * fastest(robot, row_of(ground, c), points[c, at.SIZE]) < MARGIN:
+                count = add_if_near(robot, ground, settings, c, count, active)
+    return count

@@ -1,0 +1,232 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Energy, momentum and dissipation of steps (T3, T7-T9, W1-W7).
+
+The bundles of arrays and their columns (`at.`) are those of `memory`; nothing is allocated.
+"""
+
+import math
+
+from .. import rows
+from ..bodies import point_position, total_mass
+from ..contact import IMPULSE
+from ..jit import inline, routine
+from ..lanes import stack
+from ..language import abreast
+from ..robot import add_rigid_motion, displace_base, energy_and_momentum, second_moment_of, show_rows
+from ..rows import part3, part3_to, row3, row9, set3
+from ..scalar import ZERO3, add, cross, dot, inverse_symmetric, mul, scale, smul, sub, tmul
+from . import memory as at
+from .actuators import first_dof
+from .detection import detect_contacts, end_of_active, first_of, next_twists, row_of, size1, surface_velocity
+from .integrators import base_matrix, is_floating
+from .position_shift import MOVING, RECOVERING
+from .wrenches import account_impulse, push_power
+
+LEFT_OVER = 1e-12
+"""A momentum per mass [m/s] that is left for the next step to correct."""
+
+FINE, NOT_FINITE, ENERGY_JUMP = range(3)
+"""What a run ends with."""
+
+
+@routine
+def account_step(robot, joints, ground, state, settings, pushes, pushed):
+    """Work and dissipation of the step (W3, W4), and the impulses that change the momentum (T3).
+
+    Forces change the velocity while the robot moves by the mean velocity v, and do their work along the way it goes.
+    Without contact the two ways are one. Where contacts carry, the robot goes by the velocity of the end of the step:
+    what all other forces do along way - h v is taken by the contacts.
+    Without pushes and explicit contacts (`pushed`) the solver has left the points' velocities of its end.
+    Returns whether contacts carry.
+    """
+    h = settings.timestep
+    ledger = state.ledger
+    dofs, data = joints.dofs, joints.data
+    work = 0.0
+    taken = 0.0
+    if pushed:
+        next_twists(robot, dofs[at.V_NEXT])
+    by_contacts, carried = contact_work(robot, ground, ledger, h, pushed)
+    if pushed:
+        t = (state.counters[at.STEPS] + 0.5) * h
+        end = 0.5 * h * push_power(robot.w, rows.NEXT, t, pushes)
+        taken = end - 0.5 * h * push_power(robot.w, rows.W, t, pushes) if carried else 0.0
+        work += end + taken
+    share = 1.0 if carried else 0.0
+    lost = 0.0
+    for i in abreast(data.shape[1]):
+        k = first_dof(joints) + i
+        mean = 0.5 * h * (state.qd[k] + dofs[at.V_NEXT, k])
+        more = share * (h * (dofs[at.V_NEXT, k] + dofs[at.CHANGE, k]) - mean)
+        losing = dofs[at.DAMPING, k] * dofs[at.V_NEXT, k] - data[at.HELD, i] - data[at.HELD + 1, i]
+        data[at.MOTOR, i] = data[at.APPLIED, i]
+        work += (mean + more) * data[at.APPLIED, i]
+        lost += (mean + more) * losing
+        taken += more * (data[at.APPLIED, i] - losing)
+    ledger[at.WORK] += work
+    ledger[at.DISSIPATED_JOINT] += lost
+    ledger[at.THROUGHPUT] += abs(work) + abs(lost)
+    ledger[at.DISSIPATED_CONTACT] += taken - by_contacts
+    weight = scale(ledger[at.MASS], row3(robot.parameters, 0, rows.GRAVITY))
+    account_impulse(ledger, h, part3(ledger, at.COM), ZERO3, weight)
+    return carried
+
+
+@routine
+def contact_work(robot, ground, ledger, h, pushed):
+    """Work of the contacts by mean velocities (W4), and whether any carries; notes their world forces and impulses."""
+    points = ground.points
+    work = 0.0
+    carried = False
+    for b in range(ground.clusters.shape[0]):
+        for c in range(first_of(ground, b), end_of_active(ground, b)):
+            f = row3(points, c, at.FORCE)
+            set3(points, c, at.FORCE_WORLD, ZERO3)
+            if f[2] > 0.0:
+                carried = True
+                f_world = mul(row9(points, c, at.FRAME), f)
+                set3(points, c, at.FORCE_WORLD, f_world)
+                end = surface_velocity(robot, ground, c) if pushed else row3(points, c, at.END)
+                work += 0.5 * h * dot(f, add(end, row3(points, c, at.START)))
+                x = point_position(robot.w, row_of(ground, c), row3(points, c, at.ARM))
+                account_impulse(ledger, h, x, ZERO3, f_world)
+    return work, carried
+
+
+@inline
+def central_inertia(com, second, mass):
+    """Rotational inertia about the centre of mass, of that about the origin."""
+    x, y, z = com
+    return (
+        second[0] - mass * (y * y + z * z),
+        second[1] + mass * x * y,
+        second[2] + mass * x * z,
+        second[3] - mass * (x * x + z * z),
+        second[4] + mass * y * z,
+        second[5] - mass * (x * x + y * y),
+    )
+
+
+@inline
+def conserve_momentum(robot, state, h, flight, books):
+    """Give a floating base the momentum, about the centre of mass, that the step left over (T3, T7-T9).
+
+    books (10,): of `energy_and_momentum`, updated. In flight the centre of mass goes where the mean momentum takes it.
+    """
+    ledger = state.ledger
+    mass = ledger[at.MASS]
+    com = scale(1.0 / mass, part3(books, 0))
+    push = sub(part3(ledger, at.ACCOUNTED), part3(books, 3))
+    spin = sub(part3(ledger, at.ACCOUNTED + 3), sub(part3(books, 6), cross(com, part3(books, 3))))
+    if size1(push) + size1(spin) > LEFT_OVER * mass:
+        correct_base(robot, state, com, push, spin, books)
+    if flight:
+        momentum = add(part3(ledger, at.MOMENTUM), part3(books, 3))
+        d = sub(add(part3(ledger, at.COM), scale(0.5 * h / mass, momentum)), com)
+        displace_base(robot, d)
+        part3_to(state.q, 0, add(part3(state.q, 0), d))
+        part3_to(books, 0, scale(mass, add(com, d)))
+        part3_to(books, 6, add(part3(books, 6), cross(d, part3(books, 3))))
+
+
+@routine
+def correct_base(robot, state, com, push, spin, books):
+    """Add the rigid motion with the momentum `push`, and `spin` about the centre of mass, to the base (T7, T8)."""
+    mass = state.ledger[at.MASS]
+    second = second_moment_of(robot)
+    dv, dw = scale(1.0 / mass, push), smul(inverse_symmetric(central_inertia(com, second, mass)), spin)
+    x = part3(state.q, 0)
+    v = add(dv, cross(dw, sub(x, com)))
+    add_rigid_motion(robot, x, v, dw)
+    R = base_matrix(state.q)
+    part3_to(state.qd, 0, add(part3(state.qd, 0), tmul(R, dw)))
+    part3_to(state.qd, 3, add(part3(state.qd, 3), tmul(R, v)))
+    linear, angular = part3(books, 3), part3(books, 6)
+    about = sub(angular, cross(com, linear))
+    books[9] += dot(dv, add(linear, scale(0.5, push))) + dot(dw, add(about, scale(0.5, spin)))
+    part3_to(books, 3, add(linear, push))
+    part3_to(books, 6, add(angular, add(spin, cross(com, push))))
+
+
+@routine
+def update_ledger(robot, ground, state, settings, carried):
+    """Poses and velocities; energies, momentum and centre of mass into the ledger. Returns the energy.
+
+    carried: whether contacts carry in the step that ends here; None: no step ends here.
+    """
+    ledger = state.ledger
+    h = settings.timestep
+    out = stack(10)
+    energy_and_momentum(robot, state.q, state.qd, out)
+    if carried is not None and is_floating(robot) and not settings.below:
+        conserve_momentum(robot, state, h, not carried, out)
+    show_rows(robot)
+    elastic = detect_contacts(robot, ground, settings.scheme)
+    moment, linear, energy = part3(out, 0), part3(out, 3), out[9]
+    com = scale(1.0 / max(ledger[at.MASS], 1e-300), moment)
+    gravity = row3(robot.parameters, 0, rows.GRAVITY)
+    if carried is not None:
+        # of the weight along the way that is not that of the mean velocity
+        way = scale(ledger[at.MASS], sub(com, part3(ledger, at.COM)))
+        taken = dot(gravity, sub(way, scale(0.5 * h, add(linear, part3(ledger, at.MOMENTUM)))))
+        ledger[at.DISSIPATED_CONTACT] += (taken if carried else 0.0) + ledger[at.ELASTIC] - elastic
+    part3_to(ledger, at.MOMENTUM, linear)
+    part3_to(ledger, at.MOMENTUM + 3, sub(part3(out, 6), cross(com, linear)))
+    part3_to(ledger, at.COM, com)
+    ledger[at.KINETIC] = energy
+    ledger[at.POTENTIAL] = -dot(gravity, moment)
+    ledger[at.ELASTIC] = elastic
+    return energy + ledger[at.POTENTIAL] + elastic
+
+
+@routine
+def start_ledger(robot, ground, state, settings):
+    """Initialise the energy ledger at the state as it is."""
+    for b in range(ground.clusters.shape[0]):
+        ground.gaps[b, at.QUIET] = 0.0
+    state.ledger[at.MASS] = total_mass(robot.topology, robot.parameters)
+    state.ledger[at.INITIAL] = update_ledger(robot, ground, state, settings, None)
+    for k in range(6):
+        state.ledger[at.ACCOUNTED + k] = state.ledger[at.MOMENTUM + k]
+
+
+@inline
+def finite(x):
+    """Whether all numbers are finite and below 1e12."""
+    total = 0.0
+    for k in range(x.shape[0]):
+        total += abs(x[k])
+    return total < 1e12
+
+
+@routine
+def verdict(state, energy):
+    """Whether the step just taken can be believed (W6): finite, and no energy from nothing.
+
+    Allowed in one step: ten times what moved already and 10 J per kg, but anything in the first step, whose state may
+    stand deep in the ground; since the reset: 1000 J per kg and 1 % of all work.
+    """
+    ledger, last = state.ledger, state.last_ledger
+    if not (finite(state.q) and finite(state.qd) and energy < math.inf):
+        return NOT_FINITE
+    moving = last[at.KINETIC] + last[at.ELASTIC]
+    gain = energy - moving - last[at.POTENTIAL] - (ledger[at.WORK] - last[at.WORK])
+    if state.counters[at.STEPS] > 0 and gain > 10.0 * (moving + ledger[at.MASS]):
+        return ENERGY_JUMP
+    if energy - ledger[at.INITIAL] - ledger[at.WORK] > 1000.0 * ledger[at.MASS] + 0.01 * ledger[at.THROUGHPUT]:
+        return ENERGY_JUMP
+    return FINE
+
+
+@inline
+def book_given_energy(state, settings, purpose):
+    """Count as work what recovery lifts (W7), and apart what contacts give for no reason: they can only take energy."""
+    ledger, last = state.ledger, state.last_ledger
+    given = last[at.DISSIPATED_CONTACT] - ledger[at.DISSIPATED_CONTACT]
+    if given > 0.0:
+        if purpose == RECOVERING or (purpose == MOVING and settings.scheme == IMPULSE):
+            ledger[at.WORK] += given
+            ledger[at.DISSIPATED_CONTACT] = last[at.DISSIPATED_CONTACT]
+        else:
+            ledger[at.GIVEN] += given

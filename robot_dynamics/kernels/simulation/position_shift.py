@@ -1,0 +1,147 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Position-only shift of a step: what contacts and stops leave out of their way (T13, T14, J3).
+
+The bundles of arrays and their columns (`at.`) are those of `memory`; nothing is allocated.
+"""
+
+import math
+
+from .. import rows
+from ..bodies import point_velocity
+from ..contact import IMPULSE, U, eliminate
+from ..jit import inline, routine
+from ..rows import part3, part3_to, row3
+from ..scalar import dot
+from . import memory as at
+from .constraints import STOP_RECOVERY, STOP_RECOVERY_SPEED, joint_response
+from .detection import next_twists, row_of, size1
+
+MOST_SHIFT = 1e-3
+"""A position-only shift that moves a point further than this is not made [m]: it is that of an impact, or of contacts
+that contradict each other, and pushes points into the ground."""
+SLOP = 1e-5
+"""Depth that impulses leave alone [m, rad]: what a step's rotation leaves of a contact that does not sink in."""
+
+AS_IT_IS, RECOVERING, MOVING = range(3)
+"""What a position-only shift is for: nothing; contacts or stops that are too deep; what slides or lands, too."""
+
+
+@inline
+def recovery_rate(depth, rate, speed):
+    """Speed of a position-only shift that takes back a depth, without velocity: no kinetic energy comes of it (J3)."""
+    return min(rate * (depth - SLOP), speed) if depth > SLOP else 0.0
+
+
+@routine
+def missing_way(ground, settings, a, problem):
+    """What the end velocity leaves out of the way of contact a in this step, over h, in surface axes.
+
+    Along the normal, softly landed: -pen / h, so that it ends on the surface (T13); too deep: its recovery.
+    Sliding: (u_start - u_end) / 2 along the surface, so that it goes by the mean of its velocities and comes to rest
+    after v^2 / (2 mu g).
+    """
+    c = problem.picked[at.ACTIVE, a]
+    pen = ground.points[c, at.PEN]
+    if problem.picked[at.LANDED, a] == 1:
+        return (0.0, 0.0, -pen / settings.timestep)
+    up = 0.0
+    if settings.scheme == IMPULSE and not settings.below:
+        up = recovery_rate(-pen, settings.recovery, settings.recovery_speed)
+    f = part3(problem.f, 3 * a)
+    rim = (1.0 - 1e-9) * ground.points[c, at.LAW + 2] * f[2]
+    if f[0] * f[0] + f[1] * f[1] < rim * rim:
+        return (0.0, 0.0, up)
+    x = 0.5 * (ground.points[c, at.START] - problem.work.rows[U, 3 * a])
+    y = 0.5 * (ground.points[c, at.START + 1] - problem.work.rows[U, 3 * a + 1])
+    far = (x * x + y * y) * settings.timestep * settings.timestep > MOST_SHIFT * MOST_SHIFT
+    return (0.0, 0.0, up) if far else (x, y, up)
+
+
+@inline
+def missing_stop_way(joints, settings, index):
+    """As `missing_way` for a scalar row, picked[ROW_INDEX]: a joint beyond its stop comes back."""
+    i = index // 2
+    x, h = joints.data[at.POSITION, i], settings.timestep
+    up = recovery_rate(joints.data[at.LOWER, i] - x, STOP_RECOVERY / h, STOP_RECOVERY_SPEED)
+    down = recovery_rate(x - joints.data[at.UPPER, i], STOP_RECOVERY / h, STOP_RECOVERY_SPEED)
+    return up - down if index % 2 == 1 else 0.0
+
+
+@routine
+def held_rows(joints, ground, settings, count, n, problem):
+    """List the rows that may not move in picked[CHOSEN], and in b what is left over of their way.
+
+    Those are the rows of contacts that carry, and of joints whose friction or stop is within its bounds, or that are
+    beyond their stop. Returns their number, and what a shift would be for.
+    """
+    chosen, r = problem.picked[at.CHOSEN], problem.b
+    m = 0
+    purpose = AS_IT_IS
+    for a in range(count):
+        if problem.f[3 * a + 2] <= 0.0:
+            continue
+        way = missing_way(ground, settings, a, problem)
+        sideways = problem.picked[at.LANDED, a] == 1 or abs(way[0]) + abs(way[1]) > 0.0
+        purpose = max(purpose, (MOVING if sideways else RECOVERING) if size1(way) > 0.0 else AS_IT_IS)
+        part3_to(r, m, way)
+        for k in range(3):
+            chosen[m + k] = 3 * a + k
+        m += 3
+    for s in range(n - 3 * count):
+        back = missing_stop_way(joints, settings, problem.picked[at.ROW_INDEX, s])
+        if problem.bounds[s, 0] < problem.f[3 * count + s] < problem.bounds[s, 1] or abs(back) > 0.0:
+            chosen[m] = 3 * count + s
+            r[m] = back
+            purpose = max(purpose, RECOVERING if abs(r[m]) > 0.0 else AS_IT_IS)
+            m += 1
+    return m, purpose
+
+
+@routine
+def shift_positions(robot, joints, ground, settings, count, n, problem):
+    """Position-only shift by what `missing_way` says, in dofs[CHANGE]; all other rows that hold stay where they are.
+
+    Returns what it is for.
+    (W_AA + 1e-9 tr W) pi = r over the rows A that hold (T14). A recovery longer than MOST_SHIFT goes that far.
+    """
+    m, purpose = held_rows(joints, ground, settings, count, n, problem)
+    if purpose == AS_IT_IS:
+        scale_shift(joints, 0.0)
+        return AS_IT_IS
+    chosen, r, M = problem.picked[at.CHOSEN], problem.b, problem.work.matrix
+    trace = 0.0
+    for i in range(m):
+        trace += problem.A[chosen[i], chosen[i]]
+    for i in range(m):
+        for j in range(m):
+            M[i, j] = problem.A[chosen[i], chosen[j]]
+        M[i, i] += 1e-9 * trace
+    eliminate(M, m, r)
+    for i in range(n):
+        problem.f[i] = 0.0
+    for i in range(m):
+        problem.f[chosen[i]] = r[i]
+    joint_response(robot, joints.dofs, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, problem)
+    way = longest_shift(robot, joints, ground, settings)
+    if not way <= MOST_SHIFT:
+        scale_shift(joints, MOST_SHIFT / way if purpose == RECOVERING and way < math.inf else 0.0)
+    return purpose
+
+
+@inline
+def scale_shift(joints, g):
+    """Shorten the position-only shift; by 0: give it up."""
+    for k in range(joints.dofs.shape[1]):
+        joints.dofs[at.CHANGE, k] = g * joints.dofs[at.CHANGE, k] if g > 0.0 else 0.0
+
+
+@routine
+def longest_shift(robot, joints, ground, settings):
+    """How far the shift in dofs[CHANGE] moves the point, touching or not, that it moves most."""
+    next_twists(robot, joints.dofs[at.CHANGE])
+    longest = 0.0
+    for c in range(ground.row.shape[0]):
+        u = point_velocity(robot.w, row_of(ground, c), row3(ground.points, c, at.PLACE), rows.NEXT)
+        longest = max(longest, dot(u, u))
+    return settings.timestep * math.sqrt(longest)

@@ -1,0 +1,263 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of the simulated plant (T1-T17): actuators, free motion, contacts and joint losses, motion of the state.
+
+The bundles of arrays and their columns (`at.`) are those of `memory`; nothing is allocated.
+"""
+
+from .. import rows
+from ..bodies import point_position, point_velocity
+from ..contact import IMPULSE, Scratch, solve_contacts, true_residual
+from ..jit import inline, lean, routine, spread
+from ..language import anywhere
+from ..robot import Robot, update_poses
+from ..rows import part3_to, row3, set3
+from ..scalar import add
+from ..tree import place
+from . import memory as at
+from .actuators import actuator_of, copy, delay_command, update_efforts
+from .constraints import apply_response, assemble, rebounds_give_energy, solver_model, store_forces
+from .detection import end_of_active, first_of, row_of, save_deflection, touching
+from .integrators import advance_state, free_velocity, heun, is_floating, may_be_explicit, note_base_rate
+from .ledger import FINE, NOT_FINITE, account_step, book_given_energy, start_ledger, update_ledger, verdict
+from .position_shift import shift_positions
+from .wrenches import apply_pushes, count_pushes, explicit_contacts, push_power
+
+ATTEMPTS = 6
+"""Most times that a step is solved: again where an effort left its range, or where a rebound gave energy."""
+
+
+@inline
+def named(plant):
+    """The bundle `memory.Plant` of plain tuples, those of its fields and the problem's scratch."""
+    robot, joints, ground, state, settings, command, problem, work = plant
+    return at.Plant(
+        Robot(*robot),
+        at.Joints(*joints),
+        at.Ground(*ground),
+        at.State(*state),
+        at.Settings(*settings),
+        at.Command(*command),
+        at.Problem(*problem, Scratch(*work)),  # type: ignore[call-arg]
+    )
+
+
+@inline
+def point_force(ground, c):
+    """World force on point c and its twin."""
+    f = row3(ground.points, c, at.FORCE_WORLD)
+    half = ground.twins.shape[0]
+    return add(f, row3(ground.points, c + half, at.FORCE_WORLD)) if half > 0 else f
+
+
+@routine
+def locate_plain(plant, position, velocity, force):
+    """`locate`, within kernels."""
+    plant = named(plant)
+    robot, ground = plant.robot, plant.ground
+    for c in range(position.shape[0]):
+        _, _, arm, _ = touching(robot, ground, c)
+        set3(position, c, 0, point_position(robot.w, row_of(ground, c), arm))
+        set3(velocity, c, 0, point_velocity(robot.w, row_of(ground, c), arm, rows.W))
+        set3(force, c, 0, point_force(ground, c))
+
+
+@lean
+def locate(plant, position, velocity, force):
+    """World position, velocity and force (k, 3) of every touching point, of the state that a run ended with."""
+    locate_plain(plant, position, velocity, force)
+
+
+@routine
+def prepare(robot, joints, ground, state, settings, command, pushes, k):
+    """What is known before the motion of step k of a run: command, pushes, explicit contacts.
+
+    Returns whether f_ext counts.
+    """
+    h = settings.timestep
+    t = (state.counters[at.STEPS] + 0.5) * h
+    if k == 0 or command.now.shape[0] > 1 or command.queue.shape[0] > 1:
+        delay_command(joints, state, command.now[min(k, command.now.shape[0] - 1)], command.queue, command.acting)
+    for i in range(robot.f_ext.shape[0]):
+        robot.f_ext[i] = 0.0
+    for j in range(joints.data.shape[1]):
+        joints.data[at.SATURATED, j] = 0.0
+    pushed = apply_pushes(robot, state.ledger, h, t, pushes)
+    state.ledger[at.WORK] += 0.5 * h * push_power(robot.w, rows.W, t, pushes)
+    if settings.scheme == at.EXPLICIT or settings.scheme == at.LINEAR:
+        pushed = explicit_contacts(robot, ground, settings) or pushed
+    return pushed
+
+
+@routine
+def save_state(joints, ground, state):
+    """Keep the state for `restore_state`."""
+    copy(state.q, joints.configurations[at.LAST_Q])
+    copy(state.qd, joints.dofs[at.LAST_QD])
+    copy(state.ledger, state.last_ledger)
+    for b in range(ground.clusters.shape[0]):
+        for c in range(first_of(ground, b), end_of_active(ground, b)):
+            save_deflection(ground.points, c)
+
+
+@routine
+def restore_state(joints, ground, state):
+    """Go back to the state of `save_state`."""
+    copy(joints.configurations[at.LAST_Q], state.q)
+    copy(joints.dofs[at.LAST_QD], state.qd)
+    copy(state.last_ledger, state.ledger)
+    for b in range(ground.clusters.shape[0]):
+        for c in range(first_of(ground, b), end_of_active(ground, b)):
+            for k in range(2):
+                ground.points[c, at.DEFLECTION + k] = ground.points[c, at.LAST_DEFLECTION + k]
+
+
+@inline
+def write_log(joints, ground, state, row):
+    """Write q, qd, motor efforts and, if the row has room for them, the points' forces (world axes)."""
+    nq = state.q.shape[0]
+    joint = nq + state.qd.shape[0]
+    point = joint + joints.number.shape[1]
+    for k in range(nq):
+        row[k] = state.q[k]
+    for k in range(joint - nq):
+        row[nq + k] = state.qd[k]
+    for j in range(point - joint):
+        row[joint + j] = joints.data[at.MOTOR, actuator_of(joints, j)]
+    for c in range((row.shape[0] - point) // 3):
+        part3_to(row, point + 3 * c, point_force(ground, c))
+
+
+@routine
+def end_velocities(plant, pushed):
+    """End velocity, with contacts and joint losses, in dofs[V_NEXT], again while an effort leaves its range there.
+
+    Returns how many contacts and rows there are, the solver's iterations, whether it missed its tolerance, and whether
+    H was regular.
+    """
+    robot, joints, ground, state, settings, command, problem = plant
+    count = 0
+    n = 0
+    regular = True
+    iterations, missed = 0, False
+    bounce = 1.0
+    for k in range(ATTEMPTS):
+        possible = free_velocity(robot, joints, state, settings, command, pushed)
+        regular = regular and possible
+        count, n, full = assemble(robot, joints, ground, settings, bounce, problem)
+        iterations, missed = solve_contacts(
+            solver_model(settings), problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count, n,
+            settings.sweeps, settings.tolerance, problem.f, problem.work,
+        )  # fmt: skip
+        missed = missed or full
+        apply_response(robot, joints, settings, n, problem)
+        gives = (
+            settings.scheme == IMPULSE and settings.restitution > 0.0 and rebounds_give_energy(ground, count, problem)
+        )
+        bounce *= (0.5 if k < ATTEMPTS - 2 else 0.0) if gives else 1.0
+        # lanes stay together: taken again, a step ends as it did where no effort left its range
+        if not anywhere(update_efforts(joints, state, settings, command.acting) or gives):
+            break
+    return count, n, iterations, missed, regular
+
+
+@routine
+def take(plant, steps, log):
+    """`run` of a named bundle."""
+    robot, joints, ground, state, settings, command, problem = plant
+    pushes = command.pushes[: count_pushes(command.pushes, state.counters[at.STEPS] * settings.timestep)]
+    for k in range(steps):
+        save_state(joints, ground, state)
+        pushed = prepare(robot, joints, ground, state, settings, command, pushes, k)
+        count, n, iterations, missed, regular = end_velocities(plant, pushed)
+        if k == steps - 1:  # nobody could read that of another step
+            state.ledger[at.RESIDUAL] = true_residual(
+                solver_model(settings), problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count,
+                n, problem.f, problem.work,
+            )  # fmt: skip
+        store_forces(joints, ground, settings, count, n, problem)
+        purpose = shift_positions(robot, joints, ground, settings, count, n, problem)
+        if n == 0 and not pushed and may_be_explicit(joints, settings, command.acting):
+            heun(robot, joints, state, settings)
+        carried = account_step(robot, joints, ground, state, settings, pushes, pushed)
+        advance_state(robot, joints, state, settings, carried, n == 0 and not pushed)
+        energy = update_ledger(robot, ground, state, settings, carried)
+        book_given_energy(state, settings, purpose)
+        status = verdict(state, energy) if regular else NOT_FINITE
+        if status != FINE:
+            restore_state(joints, ground, state)
+            update_ledger(robot, ground, state, settings, None)
+        else:
+            state.counters[at.STEPS] += 1
+            state.counters[at.ITERATIONS] = iterations
+            state.counters[at.UNCONVERGED] += 1 if missed else 0
+            if k == steps - 1 and is_floating(robot):
+                note_base_rate(joints, state, settings.timestep)
+            if log.shape[0] > 0:
+                write_log(joints, ground, state, log[k])
+        if anywhere(status != FINE):
+            return status
+    return FINE
+
+
+@routine
+def take_each(plant, steps, log, status):
+    """`take` of LANES robots; status (1,): why each one stopped."""
+    place(plant.robot.topology, plant.robot.parameters, plant.state.q, plant.robot.w)
+    status[0] = take(plant, steps, log)
+
+
+take_lanes = spread(take_each)
+
+
+@routine
+def begin_plain(plant):
+    """`begin`, within kernels."""
+    plant = named(plant)
+    start_ledger(plant.robot, plant.ground, plant.state, plant.settings)
+
+
+@lean
+def begin(plant):
+    """Initialise the energy ledger at the state as it is; plant: as for `named`."""
+    begin_plain(plant)
+
+
+@routine
+def look_plain(plant):
+    """`look`, within kernels."""
+    plant = named(plant)
+    update_poses(plant.robot, plant.state.q, plant.state.qd)
+
+
+@lean
+def look(plant):
+    """Poses and twists of a state that another memory was stepped to; plant: as for `named`."""
+    look_plain(plant)
+
+
+@routine
+def run_plain(plant, steps, log):
+    """`run`, within kernels."""
+    return take(named(plant), steps, log)
+
+
+@lean
+def run(plant, steps, log):
+    """Take `steps` steps from where `begin` or the last run ended, each noted in its row of `log` unless that is empty.
+
+    plant: as for `named`. Returns FINE, or why it stopped: the state is then that of the last good step.
+    """
+    return run_plain(plant, steps, log)
+
+
+@lean
+def run_lanes(plant, steps, log, status):
+    """`run` of LANES robots at once, one per SIMD lane; arrays that are not the same for all come as `Lanes`.
+
+    Ends with the step in which any of them stops. status (1, LANES): FINE, or why each one stopped.
+    """
+    robot, joints, ground, state, settings, command, problem, work = plant
+    bundles = Robot(*robot), at.Joints(*joints), at.Ground(*ground), at.State(*state), at.Settings(*settings)
+    laned = at.Plant(*bundles, at.Command(*command), at.Problem(*problem, Scratch(*work)))  # type: ignore[call-arg]
+    take_lanes(laned, steps, log, status)
