@@ -122,12 +122,16 @@ def test_arguments_for_xacro_need_a_xacro_file(prefix):
         assert f"launch argument 'xacro_args' is for a .xacro file, got 'urdf_file:={file}'" in printed
 
 
-def test_without_xacro_it_is_said_what_to_type(prefix, tmp_path, monkeypatch):
-    (tmp_path / "xacro.py").write_text("raise ImportError")
+@pytest.mark.parametrize(
+    ("distribution", "remedy"),
+    [("kilted", "sudo apt install ros-kilted-xacro"), ("", "pip install 'robot_dynamics[xacro]'")],
+)
+def test_without_xacro_it_is_said_what_to_type(prefix, tmp_path, monkeypatch, distribution, remedy):
+    (tmp_path / "xacro.py").write_text("raise ModuleNotFoundError")
     (tmp_path / "a.xacro").touch()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    printed = refusal(prefix, "plant", f"urdf_file:={tmp_path / 'a.xacro'}")
-    assert "sudo apt install ros-$ROS_DISTRO-xacro" in printed
+    monkeypatch.setenv("ROS_DISTRO", distribution)
+    assert remedy in refusal(prefix, "plant", f"urdf_file:={tmp_path / 'a.xacro'}")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])

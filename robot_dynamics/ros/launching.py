@@ -191,15 +191,17 @@ def node(
     )
 
 
-def end_as_it_did(event: ProcessExited, context: LaunchContext) -> Action:
-    """End the launch with a node; `ros2 launch` returns 1 only where something is raised.
+def end_as_it_did(event: ProcessExited, context: LaunchContext) -> Action | None:
+    """End the launch with a node, unless it ends already; `ros2 launch` returns 1 only where something is raised.
 
     Raises
     ------
     RobotDynamicsError
         The node did not end well.
     """
-    if event.returncode and not context.is_shutdown:
+    if context.is_shutdown:
+        return None
+    if event.returncode:
         raise RobotDynamicsError(f"{event.process_name} ended with exit code {event.returncode}")
     return Shutdown(reason=f"{event.process_name} has ended")
 
