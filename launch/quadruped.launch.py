@@ -1,25 +1,30 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The whole loop in simulation: plant, controller, feedforward and monitor."""
+"""The whole loop in simulation: plant, controller, feedforward and monitor, or a part of it for two computers."""
 
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from robot_dynamics.ros.launching import PLANT, ROBOT, VIEW, declare, listed, node, plant, switched, view
+from robot_dynamics.ros.launching import PLANT, ROBOT, VIEW, declare, given, listed, node, plant, switched, view
 
 
 def generate_launch_description():
-    """`ros2 launch robot_dynamics quadruped.launch.py trot:=true`."""
-    return LaunchDescription([*declare(*ROBOT, *PLANT, *VIEW, "feet", "trot"), OpaqueFunction(function=start)])
+    """`ros2 launch robot_dynamics quadruped.launch.py trot:=true`; docs/two-computers.md for `part`."""
+    return LaunchDescription([*declare(*ROBOT, *PLANT, *VIEW, "feet", "trot", "part"), OpaqueFunction(function=start)])
 
 
 def start(context):
+    part = given(context, "part")
+    simulated = [] if part == "control" else [plant(context, loop=True)]
+    control = [] if part == "plant" else controlling(context)
+    return [*simulated, *control, *view(context, frames=bool(simulated))]
+
+
+def controlling(context):
     time = {"use_sim_time": switched(context, "use_sim_time")}
     feet = {"feet": listed(context, "feet")}
     return [
-        plant(context, loop=True),
         node(context, "controller", {"trot": switched(context, "trot"), **feet, **time}, loop=True),
         node(context, "feedforward", {**feet, **time}, loop=True),
         node(context, "monitor", time, loop=True),
-        *view(context),
     ]

@@ -63,6 +63,22 @@ def test_an_unknown_joint_is_answered_with_the_valid_names(inputs):
     assert "a, b, c" in inputs.problem
 
 
+def test_messages_that_come_too_old_are_late_and_those_of_a_sender_that_ended_are_not(inputs):
+    assert inputs.lateness(5.0) == ""
+    inputs.accept_named(JOINTS, (GOOD,), 4.88, 5.0)
+    assert inputs.lateness(5.0) == "come 0.12 s old, state_timeout is 0.1 s"
+    inputs.accept_named(JOINTS, (GOOD,), 4.91, 5.0)
+    assert inputs.lateness(5.0) == ""
+    assert inputs.lateness(5.02) == "come 0.09 s old, state_timeout is 0.1 s"
+    assert inputs.lateness(5.2) == ""
+    assert list(inputs.arrival_ages) == pytest.approx([0.12, 0.09])
+    inputs.accept_named(JOINTS, (GOOD,), 5.5, 5.2)
+    assert inputs.lateness(5.2) == ""
+    assert inputs.problem.endswith("0.3 s ahead of 5.200 s; do the clocks of both computers agree?")
+    inputs.accept_named(JOINTS, (GOOD,), 1e9, 5.2)
+    assert inputs.problem.endswith("; is use_sim_time the same everywhere?")
+
+
 def test_an_older_stamp_after_a_newer_one_is_refused(inputs):
     inputs.accept_named(JOINTS, (GOOD,), 5.0, 5.0)
     assert inputs.accept_named(JOINTS, (GOOD,), 4.99, 5.01) is None

@@ -66,6 +66,26 @@ def test_with_everything_nothing_is_to_be_installed(capsys):
     assert "\x1b" not in said
 
 
+def test_ros2_launch_that_does_not_find_the_package_is_told_where_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor, "PACKAGE", tmp_path / "lib" / "python3" / "site-packages" / "robot_dynamics")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "elsewhere"))
+    assert doctor.ros2_launch().remedy.startswith("pip install .")
+    (tmp_path / doctor.MARKER).parent.mkdir(parents=True)
+    (tmp_path / doctor.MARKER).touch()
+    assert doctor.ros2_launch().remedy == f"export AMENT_PREFIX_PATH={tmp_path}:$AMENT_PREFIX_PATH"
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere{os.pathsep}{tmp_path}")
+    assert doctor.ros2_launch() == ("ros2 launch", True, f"finds robot_dynamics in {tmp_path}", "")
+
+
+def test_wheels_beside_a_sourced_ros_are_named(monkeypatch):
+    pytest.importorskip("rclpy", reason="rclpy is not installed")
+    monkeypatch.setattr(doctor, "installed", lambda name: "9.1.2")
+    monkeypatch.setenv("ROS_DISTRO", "")
+    assert next(doctor.ros()) == ("rclpy", True, "9.1.2 from PyPI, of Kilted", "")
+    monkeypatch.setenv("ROS_DISTRO", "humble")
+    assert "humble is sourced too" in next(doctor.ros()).found
+
+
 @pytest.mark.parametrize(
     ("there", "found", "remedy"),
     [(0, "limbs", "robot_dynamics warm-up"), (4, "compiled", "")],

@@ -29,6 +29,11 @@ NEEDED = {
     "xacro": ".xacro files",
 }
 """Key of EXTRAS -> what it is for."""
+PACKAGE = Path(__file__).resolve().parents[1]
+WHEELS = {"7": "Jazzy", "9": "Kilted"}
+"""Major version of rclpy from PyPI -> distribution of ROS."""
+MARKER = Path("share", "ament_index", "resource_index", "packages", "robot_dynamics")
+"""What tells ROS's tools in a prefix that the package is there."""
 DEVICE = Path("/dev/cpu_dma_latency")
 SHARED_MEMORY = Path("/dev/shm")
 WIDTH = 80
@@ -55,7 +60,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def interpreter() -> Iterator[Finding]:
-    """Python, numba and the processor."""
+    """The package itself, Python, numba and the processor."""
+    yield Finding("robot_dynamics", None, f"{installed('robot_dynamics') or 'not installed'}, {PACKAGE}")
     yield Finding("Python", None, f"{platform.python_version()} in {sys.prefix}")
     interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
     numba = f"{version('numba')}, LLVM by llvmlite {version('llvmlite')}"
@@ -85,15 +91,28 @@ def ros() -> Iterator[Finding]:
         source = next((f"source {path}" for path in sorted(Path("/opt/ros").glob("*/setup.bash"))), "")
         yield Finding("rclpy", False, "missing: no nodes, no demo", source or install_command("rclpy"))
         return
-    distribution = os.environ.get("ROS_DISTRO") or "not sourced"
-    yield Finding("rclpy", True, f"{installed('ros-rclpy') or 'of ROS'}, ROS_DISTRO {distribution}")
+    distribution = os.environ.get("ROS_DISTRO", "")
+    wheel = installed("ros-rclpy")
+    source = f"{wheel} from PyPI, of {WHEELS.get(wheel.split('.')[0], 'ROS')}" if wheel else f"of ROS {distribution}"
+    sourced = f"; ROS_DISTRO {distribution} is sourced too" if wheel and distribution else ""
+    yield Finding("rclpy", not sourced, f"{source}{sourced}", "deactivate   # one of the two" if sourced else "")
     rmw = os.environ.get("RMW_IMPLEMENTATION") or "rmw_fastrtps_cpp, the default"
     yield Finding("RMW", None, f"{rmw}; ROS_DOMAIN_ID {os.environ.get('ROS_DOMAIN_ID', '0')}")
     if find_spec("launch_ros") and find_spec("ros2launch"):
-        yield Finding("ros2 launch", True, "there")
+        yield ros2_launch()
     else:
-        remedy = f"sudo apt install ros-{os.environ.get('ROS_DISTRO', 'kilted')}-ros2launch"
+        remedy = f"sudo apt install ros-{distribution or 'kilted'}-ros2launch"
         yield Finding("ros2 launch", False, "missing: it comes with ROS's apt packages, not from PyPI", remedy)
+
+
+def ros2_launch() -> Finding:
+    """Whether `ros2 launch` and `ros2 run`, which are there, find this package."""
+    prefixes = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
+    if where := next((prefix for prefix in prefixes if (prefix / MARKER).is_file()), None):
+        return Finding("ros2 launch", True, f"finds robot_dynamics in {where}")
+    own = next((prefix for prefix in PACKAGE.parents if (prefix / MARKER).is_file()), None)
+    remedy = f"export AMENT_PREFIX_PATH={own}:$AMENT_PREFIX_PATH" if own else "pip install .   # in its source folder"
+    return Finding("ros2 launch", False, "there, but finds no robot_dynamics", remedy)
 
 
 def installed(name: str) -> str:
@@ -143,7 +162,7 @@ def machine_code() -> Iterator[Finding]:
         return
     absent = [kind for kind in KINDS if not finished(CACHE_FOLDER, kind)]
     if absent:
-        found = f"{CACHE_FOLDER}: {', '.join(absent)} not compiled"
+        found = f"{CACHE_FOLDER}: {', '.join(absent)} not compiled: the first start does it"
         yield Finding("machine code", False, found, "robot_dynamics warm-up")
     else:
         yield Finding("machine code", True, f"{CACHE_FOLDER}: compiled")

@@ -7,7 +7,7 @@ clock jumps back.
 """
 
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,11 +39,16 @@ FRAME = "other frame"
 CLOCK = "clock jumped back"
 
 
+ONE_CLOCK = 60.0
+"""Stamps farther than this from the time [s] are of another kind of clock, simulated time or wall time."""
+
+
 class InputGuard:
     """Accepts or refuses the messages of one input and remembers when the last good one came.
 
     `counts` holds the number of refusals per cause, `problem` the sentence of the last one, `accepted` the number of
-    good messages, `receipt` and `stamp` the times of the last good one [s] (None before the first).
+    good messages, `receipt` and `stamp` the times of the last good one [s] (None before the first), `arrival_ages` how
+    old by their stamps the last thousand were when they came [s], those refused for it included.
     """
 
     def __init__(self, joints: Sequence[str], max_age: float, ahead: float = 0.05, *, parameter: str = "state_timeout"):
@@ -56,6 +61,7 @@ class InputGuard:
         self.counts: Counter[str] = Counter()
         self.problem = ""
         self.accepted = 0
+        self.arrival_ages: deque[float] = deque(maxlen=1000)
         self._index = {name: i for i, name in enumerate(self.joints)}
         self._maps: dict[tuple[str, ...], Indices] = {}
         self._names: tuple[str, ...] | None = None
@@ -66,7 +72,7 @@ class InputGuard:
         """Start again as if nothing had been received; counts stay."""
         self.receipt: float | None = None
         self.stamp: float | None = None
-        self._now = -np.inf
+        self._now = self._arrival = -np.inf
 
     def tick(self, now: float) -> bool:
         """Notice the time; True if the clock jumped back, which makes the past worthless."""
@@ -86,6 +92,15 @@ class InputGuard:
     def stale(self, now: float) -> bool:
         """Whether the last good message is older than `max_age`, or none has come."""
         return self.age(now) > self.max_age if self.max_age else self.receipt is None
+
+    def lateness(self, now: float) -> str:
+        """Say that messages come, but so old that they count as silence; empty where they are in time or none come."""
+        if not (self.max_age and self.arrival_ages):
+            return ""
+        elapsed, age = now - self._arrival, self.arrival_ages[-1]
+        if elapsed > 0.5 * self.max_age or elapsed + age <= self.max_age:  # a sender that ended is not late
+            return ""
+        return f"come {age:.3g} s old, {self.parameter} is {self.max_age:g} s"
 
     def accept_named(self, names: Sequence[str], columns: Sequence[Column], stamp: float, now: float) -> Indices | None:
         """Check arrays given by joint name.
@@ -160,12 +175,16 @@ class InputGuard:
         self._now = now
         if not stamp:
             return True
-        if self.max_age and now - stamp > self.max_age:
-            age = f"stamp {stamp:.3f} s is {now - stamp:.3g} s old at {now:.3f} s"
+        age = now - stamp
+        self.arrival_ages.append(age)
+        self._arrival = now
+        other_clock = "; is use_sim_time the same everywhere?" if abs(age) > ONE_CLOCK else ""
+        if self.max_age and age > self.max_age:
             allowed = f"{self.parameter} is {self.max_age:g} s"
-            self.refuse(STALE, f"{age}, {allowed}; is use_sim_time the same everywhere?")
-        elif stamp - now > self.ahead:
-            self.refuse(FUTURE, f"stamp {stamp:.3f} s is ahead of {now:.3f} s; is use_sim_time the same everywhere?")
+            self.refuse(STALE, f"stamp {stamp:.3f} s is {age:.3g} s old at {now:.3f} s, {allowed}{other_clock}")
+        elif -age > self.ahead:
+            question = other_clock or "; do the clocks of both computers agree?"
+            self.refuse(FUTURE, f"stamp {stamp:.3f} s is {-age:.3g} s ahead of {now:.3f} s{question}")
         elif self.stamp is not None and stamp < self.stamp:
             self.refuse(OLDER, f"stamp {stamp:.4f} s follows {self.stamp:.4f} s; are there two publishers?")
         else:

@@ -6,7 +6,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from copy import copy
 from dataclasses import fields
 from typing import Any, ClassVar, get_origin
@@ -536,6 +536,12 @@ def sender(publisher: Publisher) -> Callable[[bytes], None]:
     """Return what publishes serialized messages without rclpy's look at their type; it raises RCLError at the end."""
     send: Callable[[bytes], None] = publisher.handle.publish_raw
     return send
+
+
+def quantiles(name: str, values: Iterable[float]) -> dict[str, object]:
+    """Median and 99th percentile [s] if there are any; np.quantile would hold the interpreter for 0.4 ms."""
+    ordered = sorted(values)
+    return {f"{name} p{p} [s]": ordered[p * len(ordered) // 100] for p in (50, 99)} if ordered else {}
 
 
 def descriptor(f: Any) -> ParameterDescriptor:

@@ -15,7 +15,7 @@ from ..control.limbs import find_legs
 from ..control.quadruped import QuadrupedController
 from ..control.state import MeasuredState
 from . import wire
-from .component import LATEST, NEWEST, SENSOR, STALE, WARN, Component
+from .component import LATEST, NEWEST, SENSOR, STALE, WARN, Component, quantiles
 from .parameters import ControllerParameters
 from .run import run
 
@@ -103,7 +103,13 @@ class ControllerNode(Component):
         refused = {f"refused: {cause}": n for cause, n in self.guard.counts.items()} | self.state.counts()
         level, doubts = self.doubts(refused)
         starts = {"starts from where the joints were": self.control.starts}
-        values: dict[str, object] = {"state age [s]": age, "states": self.guard.accepted, **starts, **doubts}
+        values: dict[str, object] = {
+            "state age [s]": age,
+            **quantiles("state age on arrival", self.guard.arrival_ages),
+            "states": self.guard.accepted,
+            **starts,
+            **doubts,
+        }
         if missing := self.missing():
             return STALE, missing, values
         if (publishers := self.sources("joint_states")) > 1:

@@ -28,7 +28,7 @@ from ..control.state import MeasuredState, StanceFlags
 from ..errors import RobotDynamicsError
 from ..model import Model
 from . import convert, wire
-from .component import ERROR, LATEST, NEWEST, RELIABLE, SENSOR, STALE, WARN, Component, sender
+from .component import ERROR, LATEST, NEWEST, RELIABLE, SENSOR, STALE, WARN, Component, quantiles, sender
 from .parameters import FeedforwardParameters
 from .run import run
 
@@ -306,6 +306,7 @@ class FeedforwardNode(Component):
             "efforts sent": self.sent,
             "mass [kg]": feeder.model.mass,
             "state age [s]": feeder.state.joints.age(now),
+            **quantiles("state age on arrival", feeder.state.joints.arrival_ages),
             "inside callback p50 [us]": 1e6 * inside[len(inside) // 2],
         }
         if feeder.limiter.stopped:

@@ -23,6 +23,7 @@ from ..share import parameter_files, share_folder
 
 SHARE = share_folder()
 SWITCH = ["true", "false"]
+PARTS = ["all", "plant", "control"]
 AS_IN_FILES = "empty: as in the parameter files."
 FROM_TOPIC = "topic"
 MINI_CHEETAH = str(SHARE / "urdf" / "mini_cheetah.urdf")
@@ -44,6 +45,7 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "clearance": ("", f"Height of the lowest contact point above the ground at start [m]; {AS_IN_FILES}", None),
     "joints": ("", "Joint order of messages without names, comma separated; empty: order of the URDF.", None),
     "feet": ("", "Foot links, comma separated; empty: found from the collision geometry.", None),
+    "part": ("all", "Nodes to start here: all, the plant alone, or all but the plant (control).", PARTS),
     "trot": ("false", "Whether to trot as soon as the robot stands; ~/gait changes it later.", SWITCH),
     "controller": ("effort_controller", "Controller whose topic <controller>/commands takes the efforts.", None),
     "dry_run": ("true", "Publish only ~/torque until ~/enable is called.", SWITCH),
@@ -191,15 +193,17 @@ def node(
     )
 
 
-def end_as_it_did(event: ProcessExited, context: LaunchContext) -> Action:
-    """End the launch with a node; `ros2 launch` returns 1 only where something is raised.
+def end_as_it_did(event: ProcessExited, context: LaunchContext) -> Action | None:
+    """End the launch with a node, unless it ends already; `ros2 launch` returns 1 only where something is raised.
 
     Raises
     ------
     RobotDynamicsError
         The node did not end well.
     """
-    if event.returncode and not context.is_shutdown:
+    if context.is_shutdown:
+        return None
+    if event.returncode:
         raise RobotDynamicsError(f"{event.process_name} ended with exit code {event.returncode}")
     return Shutdown(reason=f"{event.process_name} has ended")
 
@@ -235,8 +239,8 @@ def plant(context: LaunchContext, *, loop: bool = False) -> Node:
     return node(context, "plant", overrides, loop=loop)
 
 
-def view(context: LaunchContext) -> list[Action]:
-    """robot_state_publisher where it is installed, and rviz2 if it is asked for.
+def view(context: LaunchContext, *, frames: bool = True) -> list[Action]:
+    """robot_state_publisher where it is installed, unless `frames` come from elsewhere, and rviz2 if it is asked for.
 
     Raises
     ------
@@ -246,7 +250,7 @@ def view(context: LaunchContext) -> list[Action]:
     installed, actions = get_packages_with_prefixes(), []
     time = {"use_sim_time": switched(context, "use_sim_time")}
     common = {"namespace": given(context, "namespace"), "output": "screen", "remappings": own_clock(context)}
-    path = urdf_path(context)
+    path = urdf_path(context) if frames else None
     if path is not None and "robot_state_publisher" in installed:
         text = ParameterValue(description(context, path), value_type=str)
         kind = {"package": "robot_state_publisher", "executable": "robot_state_publisher"}

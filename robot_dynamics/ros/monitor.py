@@ -21,7 +21,7 @@ from ..control.state import MeasuredState
 from ..dynamics import center_of_mass
 from ..errors import ShapeError
 from . import convert, wire
-from .component import ERROR, LATEST, SENSOR, STALE, WARN, Component
+from .component import ERROR, LATEST, SENSOR, STALE, WARN, Component, quantiles
 from .parameters import MonitorParameters
 from .run import run
 
@@ -184,6 +184,7 @@ class MonitorNode(Component):
             "condition of the mass matrix": self.figures.condition,
             "eigenvalues": f"{self.figures.eigenvalues[0]:.4g} .. {self.figures.eigenvalues[-1]:.4g}",
             "state age [s]": s.joints.age(now),
+            **quantiles("state age on arrival", s.joints.arrival_ages),
             **self.delays(),
             **({} if account is None else {UNEXPLAINED[k]: getattr(account, k) for k in UNEXPLAINED}),
             **{

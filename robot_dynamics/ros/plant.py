@@ -45,9 +45,11 @@ from .component import (
     RELIABLE,
     STREAM,
     WARN,
+    WARN_PERIOD,
     Component,
     InvalidHandle,
     RCLError,
+    quantiles,
     sender,
 )
 from .markers import Scene
@@ -121,6 +123,7 @@ class PlantNode(Component):
         self.sensed = -np.inf
         self.streams = {"joint_commands": actuation.targets, "effort_controller/commands": actuation.efforts}
         self.ages: dict[str, deque[float]] = {name: deque(maxlen=1000) for name in self.streams}
+        self.late, self.late_at = "", -np.inf
         self.inbox: deque[tuple[str, Callable[[Any], None], Any]] = deque(maxlen=1024)
         self.wishes: deque[Callable[[], None]] = deque()
         self.steppers: list[threading.Event] = []
@@ -303,11 +306,19 @@ class PlantNode(Component):
                 self.refuse(topic, problem)
 
     def note_age(self) -> None:
-        """Remember how old the commands are that this tick uses."""
-        now = self.simulation.time
+        """Remember how old the commands are that this tick uses, and say once that they come too old to be used."""
+        now, a = self.simulation.time, self.simulation.actuation
+        if a.state != "following" and (late := a.targets.lateness(now)):
+            if not self.late_of_late():
+                self.get_logger().warning(f"joint_commands {late}: {a.state}")
+            self.late, self.late_at = late, time.monotonic()
         for name, guard in self.streams.items():
             if guard.receipt is not None:
                 self.ages[name].append(guard.age(now))
+
+    def late_of_late(self) -> bool:
+        """Whether targets have lately come too old to be used."""
+        return time.monotonic() - self.late_at < WARN_PERIOD
 
     def await_command(self) -> None:
         """Lockstep: wait for a target stamped with the last state; the first may take as long as it likes."""
@@ -509,8 +520,8 @@ class PlantNode(Component):
         out: dict[str, object] = {}
         for name, guard in self.streams.items():
             out[f"{name} age [s]"] = guard.age(self.simulation.time)
-            out |= quantiles(f"{name} age", list(self.ages[name]))
-        return out
+            out |= quantiles(f"{name} age", self.ages[name])
+        return out | quantiles("joint_commands round trip", self.simulation.actuation.targets.arrival_ages)
 
     def refused(self) -> dict[str, int]:
         """Counts of refused commands, joint states and payloads."""
@@ -535,6 +546,7 @@ class PlantNode(Component):
             (self.model.floating_base and self.posture.see(self.plant.q[3:7].tolist()), "fallen"),
             (self.immovable, f"{self.immovable} joints with friction above their effort limit"),
             ((clocks := self.sources("/clock")) > 1, f"{clocks} publishers on /clock"),
+            (self.late_of_late(), f"joint_commands {self.late}"),
         )
         for doubtful, text in doubts:
             if doubtful:
@@ -561,12 +573,6 @@ class PlantNode(Component):
             **doubts,
         }
         return max(level, warned), message, values
-
-
-def quantiles(name: str, values: list[float]) -> dict[str, object]:
-    """Median and 99th percentile if there are any; np.quantile would keep the interpreter from the tick for 0.4 ms."""
-    values = sorted(values)
-    return {f"{name} p{p} [s]": values[p * len(values) // 100] for p in (50, 99)} if values else {}
 
 
 def clock_every(v: PlantParameters) -> int:
