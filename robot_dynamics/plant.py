@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .checks import checked
+from .compiler import bound
 from .contact.checks import check_choice, check_range
 from .contact.impulse import Impulse
 from .contact.points import contact_points
@@ -21,7 +22,6 @@ from .errors import DivergedError, ParameterError, ShapeError, SingularModelErro
 from .kernels import contact as law
 from .kernels import plant_memory as at
 from .kernels import rows, sensors, step
-from .kernels.jit import bound
 from .kernels.lanes import aligned
 from .kinematics import Points, neutral, point_rows
 from .model import ONE_DOF, Model

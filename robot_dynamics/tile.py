@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .compiler import LANES, Lanes, entry
 from .description import Array
 from .kernels import plant_memory as at
 from .kernels import step
-from .kernels.jit import Lanes, entry
-from .kernels.lanes import LANES, aligned
+from .kernels.lanes import aligned
 from .plant import Plant
 
 SHARED = frozenset({"topology", "limbed", "memory", "seen", "free", "number", "place", "row", "bunches", "twins"})

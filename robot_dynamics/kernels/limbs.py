@@ -15,25 +15,9 @@ False, and does nothing, where that does not fit the robot or is not finite.
 
 import numpy as np
 
+from ..compiler import LANES, QUAD, abreast, brief, combine, combine_rows, inline, lane, routine, stack, to_lane
 from . import rows
-from .jit import brief, inline, routine
-from .lanes import (
-    LANES,
-    QUAD,
-    aligned,
-    combine,
-    combine_rows,
-    lane,
-    quad3,
-    quad6,
-    quad9,
-    stack,
-    to_lane,
-    to_quad3,
-    to_quad6,
-    to_quad9,
-)
-from .language import abreast
+from .lanes import aligned, quad3, quad6, quad9, to_quad3, to_quad6, to_quad9
 from .link import (
     accelerate,
     add_blocks,

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiler import LANES
 from .contact import CONTACT_COLUMNS, Scratch, scratch
-from .lanes import LANES, aligned, whole
+from .lanes import aligned, whole
 from .limbs import MEMORY
 from .rows import FREE, IV, KIND, WORKSPACE
 

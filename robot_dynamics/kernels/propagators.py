@@ -11,12 +11,11 @@ for all others; by it the routines below decide. Callers put `divide` before wha
 
 import numpy as np
 
+from ..compiler import each, inline, lean, routine, stack
 from . import limbs
 from .bodies import add_motions, books, displace, second_moment, twists, world_poses
 from .dense import factorize, solve
-from .jit import inline, lean, routine
-from .lanes import aligned, stack, whole
-from .language import each
+from .lanes import aligned, whole
 from .link import accelerate, joint_acceleration, propagate
 from .rows import (
     DI,

@@ -7,6 +7,7 @@ The bundles of arrays and their columns (`at.`) are those of `plant_memory`; not
 
 import math
 
+from ..compiler import abreast, anywhere, each, inline, lean, routine, spread, stack
 from . import limbs, rows
 from . import plant_memory as at
 from .bodies import point_position, point_velocity, total_mass
@@ -24,9 +25,6 @@ from .contact import (
     solve_contacts,
     true_residual,
 )
-from .jit import inline, lean, routine, spread
-from .lanes import stack
-from .language import abreast, anywhere, each
 from .manifold import integrate, rotate_back, rotation_by, take_step
 from .propagators import (
     add_motion_of,
