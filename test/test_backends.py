@@ -1,0 +1,28 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Which backend compiles the kernels."""
+
+import logging
+
+import pytest
+
+from robot_dynamics.compiler.choice import FIRST_UNKNOWN, LLVM, NUMBA, choose
+
+
+def test_an_unknown_numba_compiles_by_itself_and_says_so_once(caplog):
+    with caplog.at_level(logging.WARNING):
+        assert choose("", (0, 58)) == LLVM
+        assert not caplog.records
+        assert choose("", FIRST_UNKNOWN) == NUMBA
+    (record,) = caplog.records
+    assert "numba 0.69 is newer than the 0.68" in record.getMessage()
+
+
+@pytest.mark.parametrize("wanted", [LLVM, NUMBA])
+def test_the_backend_asked_for_is_taken_whatever_the_version(wanted):
+    assert choose(wanted, FIRST_UNKNOWN) == wanted
+
+
+def test_an_unknown_backend_is_refused_with_the_valid_names():
+    with pytest.raises(ValueError, match="llvm, numba, python, got 'gcc'"):
+        choose("gcc", (0, 68))
