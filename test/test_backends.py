@@ -3,6 +3,10 @@
 """Which backend compiles the kernels."""
 
 import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -26,3 +30,14 @@ def test_the_backend_asked_for_is_taken_whatever_the_version(wanted):
 def test_an_unknown_backend_is_refused_with_the_valid_names():
     with pytest.raises(ValueError, match="llvm, numba, python, got 'gcc'"):
         choose("gcc", (0, 68))
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+def test_the_tests_of_kernels_hold_on_the_numba_backend(tmp_path):
+    """Of the contact solver; in folders of their own."""
+    own = {**os.environ, "ROBOT_DYNAMICS_BACKEND": NUMBA, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
+    tests = Path(__file__).parent / "test_contact_kernels.py"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tests)]
+    done = subprocess.run(command, env=own, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
