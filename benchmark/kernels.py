@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
+from robot_dynamics.compiler import lean
 from robot_dynamics.dynamics import workspace
 from robot_dynamics.kernels import batch, limbs, propagators, tree
-from robot_dynamics.kernels.jit import lean
 from robot_dynamics.kernels.lanes import aligned
 from robot_dynamics.kinematics import point_rows
 

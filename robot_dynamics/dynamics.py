@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .checks import checked
+from .compiler import LANES
 from .cores import in_slices
 from .description import Array
 from .errors import SingularModelError
 from .kernels import batch, bodies, dense, limbs, tree, world
-from .kernels.lanes import LANES
 from .kernels.rows import WORKSPACE
 from .model import Model
 

@@ -7,11 +7,11 @@ from types import ModuleType
 import numpy as np
 
 from .checks import checked
+from .compiler import bound
 from .description import Array
 from .dynamics import check_regular, workspace
 from .errors import ParameterError
 from .kernels import limbs, tree
-from .kernels.jit import bound
 from .kinematics import neutral
 from .model import Model
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .checks import checked
+from .compiler import bound
 from .contact.checks import check_choice, check_range
 from .contact.impulse import Impulse
 from .contact.points import contact_points
@@ -20,7 +21,6 @@ from .description import Array
 from .errors import DivergedError, ParameterError, ShapeError, SingularModelError
 from .kernels import contact as law
 from .kernels import rows, sensors
-from .kernels.jit import bound
 from .kernels.lanes import aligned
 from .kernels.robot import Robot, robot_in_memory
 from .kernels.simulation import memory as at

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .compiler import LANES, Lanes, entry
 from .description import Array
-from .kernels.jit import Lanes, entry
-from .kernels.lanes import LANES, aligned
+from .kernels.lanes import aligned
 from .kernels.robot import Robot
 from .kernels.simulation import memory as at
 from .kernels.simulation import run

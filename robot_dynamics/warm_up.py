@@ -20,9 +20,10 @@ import numpy as np
 import robot_dynamics as rd
 
 from .closed_form import cross_check, short_limbs
+from .compiler import cache
 from .control.guard import EffortLimiter
 from .control.state import MeasuredState
-from .kernels import efforts, jit, measured, sensors
+from .kernels import efforts, measured, sensors
 from .share import share_folder
 
 LOADER, LIMBS, TREES, LIBRARY = KINDS = ("loader", "limbs", "trees", "library")
@@ -52,16 +53,16 @@ def warm_up_once(report: Callable[[str], None], kind: str) -> None:
     Of several processes one compiles and the others wait: numba's files must not be written by two at once (numba
     issue 4807).
     """
-    if jit.CACHE_FOLDER is None or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+    if cache.CACHE_FOLDER is None or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         return
-    done = _mark(jit.CACHE_FOLDER, kind)
+    done = _mark(cache.CACHE_FOLDER, kind)
     if done.exists():
         return
-    with open(jit.CACHE_FOLDER / "lock", "w") as lock:
+    with open(cache.CACHE_FOLDER / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         os.set_inheritable(lock.fileno(), True)  # the second process holds it too, should this one be stopped
         if not done.exists():
-            with _counted(report, jit.CACHE_FOLDER, kind):
+            with _counted(report, cache.CACHE_FOLDER, kind):
                 for _ in warm_up(kind):
                     pass
             done.touch()
@@ -107,7 +108,7 @@ def _mark(folder: Path, kind: str) -> Path:
 
 def _installation() -> str:
     """What numba's files depend on besides the kernels: where these are, Python, numba."""
-    parts = (str(Path(jit.__file__).resolve()), sys.version, version("numba"))
+    parts = (str(Path(cache.__file__).resolve()), sys.version, version("numba"))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 

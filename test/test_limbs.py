@@ -7,12 +7,14 @@ import re
 
 import numpy as np
 import pytest
+from numba import config
 from random_robots import inertial, random_state, rotation
 
 import robot_dynamics as rd
+from robot_dynamics import compiler
+from robot_dynamics.compiler import cache
 from robot_dynamics.description import Joint, Link, Robot, Rotor
-from robot_dynamics.kernels import batch, jit, limbs
-from robot_dynamics.kernels.jit import config
+from robot_dynamics.kernels import batch, limbs
 from robot_dynamics.model import build_model
 
 SHAPES = [(4, 3), (6, 3), (3, 3), (2, 6), (5, 1), (8, 2)]
@@ -117,8 +119,8 @@ def test_other_robots_go_to_the_tree(floating):
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="asks for machine code")
 def test_the_loop_over_limbs_is_made_of_vector_instructions(monkeypatch):
-    monkeypatch.setattr(jit, "CACHE_FOLDER", None)  # code from the cache cannot be inspected
-    kernel = jit.brief(limbs.inverse_dynamics.py_func)
+    monkeypatch.setattr(cache, "CACHE_FOLDER", None)  # code from the cache cannot be inspected
+    kernel = compiler.brief(limbs.inverse_dynamics.py_func)
     model = limbed_model(0, 4, 3, True)
     q, qd, x, _ = random_state(model, 0)
     kernel(model.limbs.levels, model.limbs.robot, q, qd, x, np.empty(0), np.empty(model.nv))
@@ -128,8 +130,8 @@ def test_the_loop_over_limbs_is_made_of_vector_instructions(monkeypatch):
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="asks for machine code")
 def test_the_loop_over_states_is_made_of_vector_instructions(monkeypatch):
-    monkeypatch.setattr(jit, "CACHE_FOLDER", None)
-    kernel = jit.lean(batch.limbed_forward_dynamics.py_func)
+    monkeypatch.setattr(cache, "CACHE_FOLDER", None)
+    kernel = compiler.lean(batch.limbed_forward_dynamics.py_func)
     model = limbed_model(0, 4, 3, True)
     Q, QD, X = (np.tile(x, 8) for x in random_state(model, 0)[:3])
     kernel(model.limbs.levels, model.parameters, model.nq, model.nv, Q, QD, X, np.empty_like(QD))

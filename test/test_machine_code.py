@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where machine code is kept: in a folder of ours alone, or nowhere."""
 
+import ast
 import os
 import signal
 import subprocess
@@ -12,15 +13,15 @@ import numpy as np
 import pytest
 from numba import config
 
-from robot_dynamics import warm_up
-from robot_dynamics.kernels import jit
+from robot_dynamics import compiler, warm_up
+from robot_dynamics.compiler import cache
 
 
 def test_the_first_folder_that_can_be_written_is_taken(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    kept = jit._cache_folder()
+    kept = cache._cache_folder()
     assert kept is not None
     assert kept.parent == tmp_path / "home" / ".cache" / "robot_dynamics"
     assert kept.parent.stat().st_mode & 0o777 == 0o700
@@ -29,8 +30,8 @@ def test_the_first_folder_that_can_be_written_is_taken(tmp_path, monkeypatch):
 def test_without_a_home_it_is_a_temporary_folder_of_the_user(tmp_path, monkeypatch):
     for variable in ("XDG_CACHE_HOME", "HOME", "ROS_HOME", "ROS_LOG_DIR"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(jit.tempfile, "tempdir", str(tmp_path))
-    assert list(jit._cache_roots()) == [tmp_path / f"robot_dynamics-{os.getuid()}"]
+    monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path))
+    assert list(cache._cache_roots()) == [tmp_path / f"robot_dynamics-{os.getuid()}"]
 
 
 def test_a_folder_that_others_can_write_is_not_trusted(tmp_path):
@@ -38,26 +39,52 @@ def test_a_folder_that_others_can_write_is_not_trusted(tmp_path):
     folder = tmp_path / "open"
     folder.mkdir()
     folder.chmod(0o777)
-    assert not jit._usable(folder)
+    assert not cache._usable(folder)
     folder.chmod(0o700)
-    assert jit._usable(folder)
+    assert cache._usable(folder)
+
+
+def test_the_folder_changes_with_every_source_below_and_with_the_backend(tmp_path):
+    nested = tmp_path / "compiler" / "codegen"
+    nested.mkdir(parents=True)
+    hashes = set()
+    for path, text in (("a.py", ""), ("codegen/b.py", ""), ("codegen/b.py", "x = 1"), ("codegen/c.py", "x = 1")):
+        (tmp_path / "compiler" / path).write_text(text)
+        hashes |= {cache.source_hash([tmp_path / "compiler"], backend) for backend in ("llvm", "numba")}
+    (nested / "c.py").rename(nested / "d.py")
+    hashes.add(cache.source_hash([tmp_path / "compiler"], "llvm"))
+    assert len(hashes) == 9
+
+
+def test_the_folder_depends_on_all_that_kernels_import():
+    """What a kernel's file or the compiler takes from the package lies in the folders whose sources are hashed."""
+    package = cache.PACKAGE
+    for folder in cache.SOURCES:
+        for path in folder.rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ImportFrom) and (
+                    node.level or (node.module or "").startswith("robot_dynamics")
+                ):
+                    above = path.parents[node.level - 1] if node.level else package.parent
+                    target = above.joinpath(*(node.module or "").split("."))
+                    assert any(target.is_relative_to(source) for source in cache.SOURCES), f"{path}:{node.lineno}"
 
 
 @pytest.mark.parametrize("folder", [True, False], ids=["kept", "nowhere"])
 def test_a_kernel_answers_the_same_wherever_its_code_is_kept(tmp_path, monkeypatch, folder):
-    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path if folder else None)
+    monkeypatch.setattr(cache, "CACHE_FOLDER", tmp_path if folder else None)
     folder_of_numba = config.CACHE_DIR
 
     def double(x):
         return 2.0 * x
 
-    assert jit.kernel(double)(np.float64(4.0)) == 8.0
+    assert compiler.kernel(double)(np.float64(4.0)) == 8.0
     assert folder_of_numba == config.CACHE_DIR
 
 
 def test_warming_up_is_done_once(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
-    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
+    monkeypatch.setattr(cache, "CACHE_FOLDER", tmp_path)
     monkeypatch.setattr(warm_up, "warm_up", lambda kind: iter((f"{kind} first", "second")))
     told: list[str] = []
     for kind in (warm_up.LIMBS, warm_up.LIMBS, warm_up.TREES):
@@ -68,7 +95,7 @@ def test_warming_up_is_done_once(tmp_path, monkeypatch):
 
 def test_progress_is_told_while_it_compiles(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
-    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
+    monkeypatch.setattr(cache, "CACHE_FOLDER", tmp_path)
     monkeypatch.setattr(warm_up, "PERIOD", 1e-3)
     told: list[str] = []
     seen = threading.Event()
@@ -99,11 +126,11 @@ def test_the_first_start_compiles_as_many_functions_as_it_says(tmp_path):
     code = (
         "import sys\n"
         "from robot_dynamics import warm_up as w\n"
-        "from robot_dynamics.kernels import jit\n"
+        "from robot_dynamics.compiler import cache\n"
         "for kind in (w.LOADER, sys.argv[1]):\n"
-        "    before = w.compiled(jit.CACHE_FOLDER)\n"
+        "    before = w.compiled(cache.CACHE_FOLDER)\n"
         "    list(w.warm_up(kind))\n"
-        "    after = w.compiled(jit.CACHE_FOLDER)\n"
+        "    after = w.compiled(cache.CACHE_FOLDER)\n"
         "    print(kind, after - before)\n"
     )
     counted = {}
@@ -117,7 +144,7 @@ def test_the_first_start_compiles_as_many_functions_as_it_says(tmp_path):
 @pytest.mark.parametrize(("variable", "folder"), [("1", True), ("0", False)], ids=["un-jitted", "nowhere to keep"])
 def test_warming_up_in_vain_is_left_out(tmp_path, monkeypatch, variable, folder):
     monkeypatch.setenv("NUMBA_DISABLE_JIT", variable)
-    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path if folder else None)
+    monkeypatch.setattr(cache, "CACHE_FOLDER", tmp_path if folder else None)
     monkeypatch.setattr(warm_up, "warm_up", lambda kind: pytest.fail("it began"))
     warm_up.warm_up_once(print, warm_up.LIMBS)
 

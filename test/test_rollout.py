@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import robot_dynamics as rd
+from robot_dynamics.compiler import LANES
 from robot_dynamics.errors import DivergedError, ParameterError, ShapeError
-from robot_dynamics.kernels.lanes import LANES, aligned
+from robot_dynamics.kernels.lanes import aligned
 from robot_dynamics.plant import Plant
 from robot_dynamics.tile import Tile
 

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from numba import config
 
-from robot_dynamics.kernels import jit
-from robot_dynamics.kernels.jit import Lanes, inline, routine, spread
-from robot_dynamics.kernels.lanes import LANES, combine
-from robot_dynamics.kernels.language import anywhere, each
+from robot_dynamics import compiler
+from robot_dynamics.compiler import LANES, Lanes, anywhere, cache, combine, each, inline, routine, spread
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="asks for machine code")
 
@@ -122,7 +120,7 @@ def lanes_of(several):
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("program", PROGRAMS, ids=["ways", "loops", "places"])
 def test_each_lane_answers_as_python(program, seed, monkeypatch):
-    monkeypatch.setattr(jit, "CACHE_FOLDER", None)
+    monkeypatch.setattr(cache, "CACHE_FOLDER", None)
     wide = spread(program)
 
     def entry(x, n, out):
@@ -133,7 +131,7 @@ def test_each_lane_answers_as_python(program, seed, monkeypatch):
     n = rng.integers(1, 6, (LANES, 1)) if seed else np.full((LANES, 1), 3)
     out = np.zeros((LANES, 16))
     mine = lanes_of(x), lanes_of(n), lanes_of(out)
-    jit.lean(entry)(*mine)
+    compiler.lean(entry)(*mine)
     expected = x.copy(), n.copy(), out.copy()
     for lane in range(LANES):
         program(*(values[lane] for values in expected))
@@ -144,7 +142,7 @@ def test_each_lane_answers_as_python(program, seed, monkeypatch):
 
 
 def test_rows_of_whole_lanes_are_summed_in_each_lane(monkeypatch):
-    monkeypatch.setattr(jit, "CACHE_FOLDER", None)
+    monkeypatch.setattr(cache, "CACHE_FOLDER", None)
     wide = spread(sums)
 
     def entry(x, n, out):
@@ -153,7 +151,7 @@ def test_rows_of_whole_lanes_are_summed_in_each_lane(monkeypatch):
     rng = np.random.default_rng(0)
     x, out = rng.standard_normal((LANES, 16)), rng.standard_normal((LANES, 16))
     mine = lanes_of(x), lanes_of(np.ones((LANES, 1), np.int64)), lanes_of(out)
-    jit.lean(entry)(*mine)
+    compiler.lean(entry)(*mine)
     for lane in range(LANES):
         sums(x[lane], None, out[lane])
     np.testing.assert_allclose(np.moveaxis(mine[2].each, -1, 0), out, 1e-14)

@@ -15,10 +15,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from ..compiler import LANES
+from ..compiler.cache import CACHE_FOLDER
 from ..control.stance import SOLVER
 from ..extras import EXTRAS, install_command
-from ..kernels.jit import CACHE_FOLDER
-from ..kernels.language import LANES
 from ..warm_up import KINDS, finished
 
 HELP = "say what is installed and permitted, what is missing, and what to type for it"

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..compiler.events import told
 from ..errors import ParameterError
-from ..kernels.compiling import told
 
 
 def check_output(path: Path) -> None:

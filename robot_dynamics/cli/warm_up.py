@@ -4,7 +4,7 @@
 
 import argparse
 
-from ..kernels.jit import CACHE_FOLDER
+from ..compiler.cache import CACHE_FOLDER
 from ..warm_up import KINDS, LIBRARY, LIMBS, LOADER, TREES, warm_up_once
 
 WHAT = {

@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiler import bound
 from ..dynamics import NO_WRENCH, RNEA, bias_forces, gravity_forces, workspace
 from ..errors import ShapeError
 from ..kernels.bodies import point_jacobians
-from ..kernels.jit import bound
 from ..kinematics import Points, point_rows
 from ..model import Model
 from .stance import FootForces

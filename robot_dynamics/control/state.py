@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.jit import bound
+from ..compiler import bound
 from ..kernels.measured import (
     ANGULAR,
     EFFORT,

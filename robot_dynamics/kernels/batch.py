@@ -7,23 +7,9 @@ whole limb is walked by recursion on `levels`. Column k of lane o stands at `k *
 array. `i`, `iq`, `iv`: row of the joint at hand, its place in q and in qd.
 """
 
+from ..compiler import LANES, Lanes, inline, lane, lean, spread, stack, to_lane, transpose, wide
 from . import tree
-from .jit import Lanes, inline, lean, spread
-from .lanes import (
-    LANES,
-    aligned,
-    lane,
-    lane3,
-    lane6,
-    lane9,
-    stack,
-    to_lane,
-    to_lane3,
-    to_lane6,
-    to_lane9,
-    transpose,
-    wide,
-)
+from .lanes import aligned, lane3, lane6, lane9, to_lane3, to_lane6, to_lane9
 from .limbs import CA, CL, DEEPEST, DI, KEPT, UA, UL, E, U
 from .link import (
     accelerate,

@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from .jit import inline, kernel, routine
+from ..compiler import inline, kernel, routine
 from .link import body_books, composite_to_parent
 from .rows import (
     AL,

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import inline, kernel, routine, strict
-from .lanes import QUAD, aligned, combine
+from ..compiler import QUAD, combine, inline, kernel, routine, strict
+from .lanes import aligned
 from .rows import part3, part3_to
 from .scalar import ZERO3, smul, sub
 

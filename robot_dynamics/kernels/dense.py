@@ -8,7 +8,7 @@ names the joint that carries no inertia.
 
 import math
 
-from .jit import kernel, routine
+from ..compiler import kernel, routine
 
 
 @routine

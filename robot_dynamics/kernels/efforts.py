@@ -4,8 +4,8 @@
 
 import numpy as np
 
+from ..compiler import kernel, lean
 from .dense import factorize, solve
-from .jit import kernel, lean
 from .rows import finite
 
 LIMIT, TAPER, SPEED, LOWER, UPPER = range(5)

@@ -15,25 +15,9 @@ False, and does nothing, where that does not fit the robot or is not finite.
 
 import numpy as np
 
+from ..compiler import LANES, QUAD, abreast, brief, combine, combine_rows, inline, lane, routine, stack, to_lane
 from . import rows
-from .jit import brief, inline, routine
-from .lanes import (
-    LANES,
-    QUAD,
-    aligned,
-    combine,
-    combine_rows,
-    lane,
-    quad3,
-    quad6,
-    quad9,
-    stack,
-    to_lane,
-    to_quad3,
-    to_quad6,
-    to_quad9,
-)
-from .language import abreast
+from .lanes import aligned, quad3, quad6, quad9, to_quad3, to_quad6, to_quad9
 from .link import (
     accelerate,
     add_blocks,
@@ -136,6 +120,9 @@ MEMORY = GROUPS * GROUP_MEMORY
 which only the first group has; its size, and that of all."""
 EMPTY = -1.0
 """Joint of a lane without a contact."""
+AXES, ONE_AXIS, BASE_ROWS = (0, 1, 2), (0,), (0, 1, 2, 3, 4, 5)
+"""Of a contact and of a scalar row, which are as many columns; rows of a free base. Recursions run on their lengths."""
+TAKEN_SIZE = DEEPEST + 1
 PATH_SIZE = DEEPEST * 3 * GROUP
 CARRIED_SIZE = 18 * GROUP
 WRENCH_SIZE = DEEPEST * 6 * GROUP
@@ -746,12 +733,12 @@ def add_force(force, here, Ri, r, d):
 
 
 @inline
-def forces_in(carried, o, count):
-    """`count` forces that are on their way inwards, force before moment, from place o on."""
-    if count == 0:
+def forces_in(axes, carried, o):
+    """A force for each of `axes` on its way inwards, force before moment, from place o on."""
+    if len(axes) == 0:
         return ()
     own = quad3(carried, o), quad3(carried, o + 3 * GROUP)
-    return (own, *forces_in(carried, o + 6 * GROUP, count - 1))
+    return (own, *forces_in(axes[1:], carried, o + 6 * GROUP))
 
 
 @inline
@@ -784,7 +771,7 @@ def seat_forces(t, limb, joint, contact, seat, memory, carried):
     o = 12 * int(lane(contact, limb))
     r = (lane(seat, o), lane(seat, o + 1), lane(seat, o + 2))
     R = quad9(memory, in_memory(t, limb) + ATTITUDE * GROUP)
-    x, y, z = forces_in(carried, limb, 3)
+    x, y, z = forces_in(AXES, carried, limb)
     x = add_force(x, here, R, r, (lane(seat, o + 3), lane(seat, o + 6), lane(seat, o + 9)))
     y = add_force(y, here, R, r, (lane(seat, o + 4), lane(seat, o + 7), lane(seat, o + 10)))
     z = add_force(z, here, R, r, (lane(seat, o + 5), lane(seat, o + 8), lane(seat, o + 11)))
@@ -833,7 +820,7 @@ def walk_in(levels, robot, limbs, joint, contact, taken, seat, memory, paths, ca
                 seat_forces(t, limb, joint, contact, seat, memory, carried)
         for limb in abreast(limbs):
             crossed = kept_joint(robot, t, limb, memory)
-            forces = cross_joint(forces_in(carried, limb, 3), crossed, t * 3 * GROUP + limb, paths)
+            forces = cross_joint(forces_in(AXES, carried, limb), crossed, t * 3 * GROUP + limb, paths)
             carry_on(forces, carried, limb)
     if lane(taken, depth) > 0.0:
         for limb in abreast(limbs):
@@ -879,7 +866,7 @@ def contact_paths(levels, robot, memory, rows_count, count, carrier, seat, z, y)
     memory: of `aba`, with attitudes.
     """
     limbs, _, iv = dimensions(levels, robot)
-    joint, contact, taken = stack(GROUP), stack(GROUP), stack(DEEPEST + 1)
+    joint, contact, taken = stack(GROUP), stack(GROUP), stack(TAKEN_SIZE)
     paths, carried = stack(PATH_SIZE), stack(CARRIED_SIZE)
     for begin in range(0, 3 * count, LANES):
         for k in range(iv, y.shape[0]):
@@ -945,49 +932,51 @@ def column(levels, z, k, i):
 
 
 @inline
-def column6(free, z, i):
-    """z[:6, i] of a free base, else ()."""
-    return (z[0, i], z[1, i], z[2, i], z[3, i], z[4, i], z[5, i]) if free else ()
+def column6(base, z, i):
+    """z[:6, i] where `base` names the rows of a free base, () where it is ()."""
+    if len(base) == 0:
+        return ()
+    return (z[0, i], z[1, i], z[2, i], z[3, i], z[4, i], z[5, i])
 
 
 @inline
-def couple_rows(levels, free, g, first, i, count, n, z, y, A):
-    """`count` rows of A from i on, their columns of z nonzero in the rows of the base and from `first` on."""
+def couple_rows(levels, base, g, first, i, axes, n, z, y, A):
+    """A row of A for each of `axes` from i on, its column of z nonzero in rows `base` and from `first` on."""
     wide = y.shape[1]
     for begin in range(0, n, QUAD):
-        factors = factors_of(levels, free, first, i, count, z)
+        factors = factors_of(levels, base, first, i, axes, z)
         o = i * A.shape[1] + begin
         combine_rows(A, o, A.shape[1], g, factors, y, begin, wide, y, first * wide + begin, wide)
 
 
 @inline
-def factors_of(levels, free, first, i, count, z):
-    """Factors of the base's and of a limb's rows of y, of `count` columns from i on."""
-    if count == 0:
+def factors_of(levels, base, first, i, axes, z):
+    """Factors of the base's and of a limb's rows of y, of a column for each of `axes` from i on."""
+    if len(axes) == 0:
         return ()
-    own = column6(free, z, i), column(levels, z, first, i)
-    return (own, *factors_of(levels, free, first, i + 1, count - 1, z))
+    own = column6(base, z, i), column(levels, z, first, i)
+    return (own, *factors_of(levels, base, first, i + 1, axes[1:], z))
 
 
 @inline
-def couple_all(levels, free, robot, g, rows_count, count, n, carrier, z, y, A):
+def couple_all(levels, base, robot, g, rows_count, count, n, carrier, z, y, A):
     """`couple` of a robot with or without a free base."""
     limbs, _, iv = dimensions(levels, robot)
     for a in range(count):
         limb, _ = rank(levels, rows_count, carrier[a], limbs)
-        couple_rows(levels, free, g, iv + limb * len(levels), 3 * a, 3, n, z, y, A)
+        couple_rows(levels, base, g, iv + limb * len(levels), 3 * a, AXES, n, z, y, A)
     for i in range(3 * count, n):
         limb, _ = rank(levels, rows_count, carrier[i - 2 * count], limbs)
-        couple_rows(levels, free, g, iv + limb * len(levels), i, 1, n, z, y, A)
+        couple_rows(levels, base, g, iv + limb * len(levels), i, ONE_AXIS, n, z, y, A)
 
 
 @routine
 def couple(levels, robot, g, rows_count, count, n, carrier, z, y, A):
     """`propagators.couple`, a row of A at a time, symmetric but for rounding: what y holds of other limbs is zero."""
     if robot[BASE_DOFS] > 0.0:
-        couple_all(levels, True, robot, g, rows_count, count, n, carrier, z, y, A)
+        couple_all(levels, BASE_ROWS, robot, g, rows_count, count, n, carrier, z, y, A)
     else:
-        couple_all(levels, False, robot, g, rows_count, count, n, carrier, z, y, A)
+        couple_all(levels, (), robot, g, rows_count, count, n, carrier, z, y, A)
 
 
 @inline

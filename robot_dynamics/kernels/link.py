@@ -10,7 +10,7 @@ h = m c, I about its origin; an articulated or composite one is the blocks M (sy
 a = v' + omega x v (B7).
 """
 
-from .jit import inline, strict
+from ..compiler import inline, strict
 from .scalar import (
     add,
     add6,

@@ -7,7 +7,7 @@
 
 import math
 
-from .jit import inline, kernel, routine
+from ..compiler import inline, kernel, routine
 from .rows import FIXED, FOLLOWS, FREE, KIND, first_q, first_v, part3, part3_to, part4, part4_to
 from .scalar import add, cross, mul, quaternion_matrix, scale, sub, tmul
 

@@ -4,7 +4,7 @@
 
 import math
 
-from .jit import brief, strict
+from ..compiler import brief, strict
 
 LARGEST = 1e9
 """Magnitude of a measurement or command that is none: powers of it would overflow in the dynamics [SI]."""

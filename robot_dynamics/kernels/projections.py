@@ -14,7 +14,7 @@ All return the coefficient steps they took: one step is at most two products of 
 
 import numpy as np
 
-from .jit import inline, kernel, lean, routine
+from ..compiler import inline, kernel, lean, routine
 
 PRODUCTS = np.array(
     [

@@ -11,11 +11,10 @@ empty for all others. Callers put `divide` before what takes y.
 
 import numpy as np
 
+from ..compiler import each, inline, lean, routine
 from . import limbs, rows
 from .dense import solve
-from .jit import inline, lean, routine
 from .lanes import aligned, whole
-from .language import each
 from .link import accelerate, joint_acceleration, propagate
 from .robot import Robot, articulated_inertia, robot_in_memory
 from .rows import (

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiler import routine, stack
 from . import limbs
 from .bodies import add_motions, books, displace, second_moment, twists, world_poses
 from .dense import factorize, solve
-from .jit import routine
-from .lanes import aligned, stack
+from .lanes import aligned
 from .rows import FREE, GRAVITY, IV, KIND, WORKSPACE, W, part3_to, row3
 from .tree import (
     aba_accelerations,

@@ -8,7 +8,7 @@ parents come first; row 0 is the world. A workspace is (rows, WORKSPACE) float64
 
 import math
 
-from .jit import inline
+from ..compiler import inline
 
 # columns of `topology`
 PARENT, KIND, IQ, IV, BODY, FOLLOWS = range(6)

@@ -8,7 +8,7 @@ columns are the axes of a child frame in its parent, so `mul(E, x)` carries x fr
 
 import numpy as np
 
-from .jit import inline, strict
+from ..compiler import inline, strict
 
 ZERO3 = (0.0, 0.0, 0.0)
 ZERO6 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -4,7 +4,7 @@
 
 import math
 
-from .jit import brief, inline
+from ..compiler import brief, inline
 from .measured import ANGULAR, LINEAR, PLACE
 from .rows import part3, part3_to, part4, part6, part9
 from .scalar import ZERO3, add, cross, quaternion_matrix, sub, tmul

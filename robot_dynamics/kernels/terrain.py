@@ -7,7 +7,7 @@ A terrain is `surfaces` (count, SURFACE_COLUMNS) and `heights`, the samples of a
 
 import math
 
-from .jit import inline, kernel
+from ..compiler import inline, kernel
 from .rows import row3, row9, set9
 from .scalar import IDENTITY, cross, dot, matmul, scale, sub, tmul, turn_to
 

@@ -8,8 +8,7 @@ owns and leave in it what the next one needs; kernels are what Python calls.
 False, and does nothing, where that does not fit the robot or is not finite.
 """
 
-from .jit import brief, inline, kernel, routine
-from .lanes import LANES, lane, stack, to_lane
+from ..compiler import LANES, brief, inline, kernel, lane, routine, stack, to_lane
 from .link import (
     accelerate,
     blocks_to_parent,

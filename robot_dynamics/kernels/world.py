@@ -7,8 +7,8 @@ A motion is m = (omega; v_O), a force (n; f), and no transform is needed between
 
 import numpy as np
 
+from ..compiler import inline, kernel, routine
 from .bodies import world_poses
-from .jit import inline, kernel, routine
 from .link import composite_to_parent
 from .rows import (
     ARMATURE,

@@ -5,8 +5,7 @@
 The bundles of arrays and their columns (`at.`) are those of `memory`; nothing is allocated.
 """
 
-from ..jit import inline, routine
-from ..language import abreast, each
+from ...compiler import abreast, each, inline, routine
 from . import memory as at
 
 

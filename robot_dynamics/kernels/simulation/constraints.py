@@ -7,9 +7,8 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 import math
 
+from ...compiler import abreast, anywhere, each, inline, routine
 from ..contact import IMPLICIT, IMPULSE, U, below_target, next_deflection, predicted_target
-from ..jit import inline, routine
-from ..language import abreast, anywhere, each
 from ..propagators import contact_paths, couple, divide, joint_path, respond
 from ..rows import part3, row3, row9, set3, set9
 from ..scalar import ZERO3, add, dot, scale

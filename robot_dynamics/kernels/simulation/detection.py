@@ -7,11 +7,10 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 import math
 
+from ...compiler import anywhere, inline, routine
 from .. import rows
 from ..bodies import point_position, point_velocity
 from ..contact import IMPULSE
-from ..jit import inline, routine
-from ..language import anywhere
 from ..robot import update_twists
 from ..rows import row3, row9, set3, set9
 from ..scalar import scale, sub, tmul

@@ -7,9 +7,8 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 import math
 
+from ...compiler import anywhere, inline, routine
 from .. import rows
-from ..jit import inline, routine
-from ..language import anywhere
 from ..manifold import integrate, rotate_back, rotation_by, take_step
 from ..robot import free_motion, update_twists
 from ..rows import part3, part3_to, part4

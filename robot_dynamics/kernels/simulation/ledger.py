@@ -7,12 +7,10 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 import math
 
+from ...compiler import abreast, inline, routine, stack
 from .. import rows
 from ..bodies import point_position, total_mass
 from ..contact import IMPULSE
-from ..jit import inline, routine
-from ..lanes import stack
-from ..language import abreast
 from ..robot import add_rigid_motion, displace_base, energy_and_momentum, second_moment_of, show_rows
 from ..rows import part3, part3_to, row3, row9, set3
 from ..scalar import ZERO3, add, cross, dot, inverse_symmetric, mul, scale, smul, sub, tmul

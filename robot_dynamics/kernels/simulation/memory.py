@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...compiler import LANES
 from ..contact import CONTACT_COLUMNS, Scratch, scratch
-from ..lanes import LANES, aligned, whole
+from ..lanes import aligned, whole
 from ..robot import Floats, Integers, Robot
 
 EXPLICIT, LINEAR = 2, 3

@@ -7,10 +7,10 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 import math
 
+from ...compiler import inline, routine
 from .. import rows
 from ..bodies import point_velocity
 from ..contact import IMPULSE, U, eliminate
-from ..jit import inline, routine
 from ..rows import part3, part3_to, row3
 from ..scalar import dot
 from . import memory as at

@@ -5,11 +5,10 @@
 The bundles of arrays and their columns (`at.`) are those of `memory`; nothing is allocated.
 """
 
+from ...compiler import anywhere, inline, lean, routine, spread
 from .. import rows
 from ..bodies import point_position, point_velocity
 from ..contact import IMPULSE, Scratch, solve_contacts, true_residual
-from ..jit import inline, lean, routine, spread
-from ..language import anywhere
 from ..robot import Robot, update_poses
 from ..rows import part3_to, row3, set3
 from ..scalar import add

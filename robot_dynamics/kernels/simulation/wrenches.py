@@ -5,10 +5,10 @@
 The bundles of arrays and their columns (`at.`) are those of `memory`; nothing is allocated.
 """
 
+from ...compiler import inline, routine
 from .. import rows
 from ..bodies import point_position, point_velocity
 from ..contact import explicit_force, linear_force
-from ..jit import inline, routine
 from ..rows import part3, row3, row9, set3
 from ..scalar import ZERO3, add, cross, dot, mul, scale, sub, tmul
 from . import memory as at

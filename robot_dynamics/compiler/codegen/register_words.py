@@ -1,0 +1,94 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Words on whole registers, as LLVM's vector instructions."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from ..words import LANES, QUAD
+from .arithmetic import Arithmetic
+from .values import DOUBLE, INT, Array, constant
+
+FUSED = ("nsz", "contract")
+"""Flags of `combine`: a factor is multiplied and added at once."""
+ROW = ir.VectorType(DOUBLE, QUAD)
+SQUARE_ROW = ir.VectorType(DOUBLE, LANES)
+WORD = ir.IntType(32)
+
+
+def _exchange(builder: ir.IRBuilder, a: Any, b: Any, s: int) -> list[Any]:
+    """Rows a and b of a square, s rows apart, after exchanging its blocks of s x s beside the diagonal."""
+    kind = ir.VectorType(WORD, LANES)
+    upper = [k if not k & s else k - s + LANES for k in range(LANES)]
+    lower = [k + s if not k & s else k + LANES for k in range(LANES)]
+    return [builder.shuffle_vector(a, b, ir.Constant(kind, mask)) for mask in (upper, lower)]
+
+
+def transpose(body: Arithmetic, x: Array, o: Any, across: Any, out: Array, p: Any, down: Any) -> None:
+    """`words.transpose` in registers."""
+    builder = body.builder
+
+    def places(data: Any, first: Any, stride: Any) -> Iterator[Any]:
+        for i in range(LANES):
+            place = builder.add(constant(first), builder.mul(constant(stride), INT(i)))
+            yield builder.bitcast(builder.gep(data, [place], inbounds=True), SQUARE_ROW.as_pointer())
+
+    square = [builder.load(place, align=8) for place in places(x.data, o, across)]
+    for s in (1, 2, 4):
+        for i in range(LANES):
+            if not i & s:
+                square[i], square[i + s] = _exchange(builder, square[i], square[i + s], s)
+    for line, place in zip(square, places(out.data, p, down), strict=True):
+        builder.store(line, place, align=8)
+
+
+def _row(body: Arithmetic, array: Array, o: Any) -> Any:
+    """Pointer to QUAD numbers of an array from place o on, in one register."""
+    return body.builder.bitcast(body.builder.gep(array.data, [constant(o)], inbounds=True), ROW.as_pointer())
+
+
+def _rows(body: Arithmetic, array: Array, first: Any, apart: Any, count: int) -> list[Any]:
+    """QUAD numbers each of `count` rows."""
+    places = (body.builder.add(constant(first), body.builder.mul(constant(apart), INT(k))) for k in range(count))
+    return [body.builder.load(_row(body, array, o), align=8) for o in places]
+
+
+def _splat(body: Arithmetic, x: Any) -> Any:
+    """A number QUAD times."""
+    alone = body.builder.insert_element(ir.Constant(ROW, ir.Undefined), body.converted(x, DOUBLE), WORD(0))
+    first = ir.Constant(ir.VectorType(WORD, QUAD), [0] * QUAD)
+    return body.builder.shuffle_vector(alone, ir.Constant(ROW, ir.Undefined), first)
+
+
+def _weighted(body: Arithmetic, weights: Sequence[Any], vectors: Sequence[Any]) -> Any:
+    """Sum of vectors times numbers."""
+    total = ir.Constant(ROW, [0.0] * QUAD)
+    for weight, vector in zip(weights, vectors, strict=True):
+        term = body.builder.fmul(_splat(body, weight), vector, flags=FUSED)
+        total = body.builder.fadd(total, term, flags=FUSED)
+    return total
+
+
+def combine(
+    body: Arithmetic, out: Array, q: Any, factors: Any, x: Array, o: Any, apart: Any, more: Any, y: Array, p: Any,
+    step: Any,
+) -> None:  # fmt: skip
+    """`words.combine`."""
+    vectors = _rows(body, x, o, apart, len(factors)) + _rows(body, y, p, step, len(more))
+    body.builder.store(_weighted(body, (*factors, *more), vectors), _row(body, out, q), align=8)
+
+
+def combine_rows(
+    body: Arithmetic, out: Array, q: Any, down: Any, g: Any, factors: Any, x: Array, o: Any, apart: Any, y: Array,
+    p: Any, step: Any,
+) -> None:  # fmt: skip
+    """`words.combine_rows`; a vector of x or y is read once for all rows."""
+    near, far = factors[0]
+    vectors = _rows(body, x, o, apart, len(near)) + _rows(body, y, p, step, len(far))
+    scale = _splat(body, g)
+    totals = [body.builder.fmul(scale, _weighted(body, (*a, *b), vectors), flags=FUSED) for a, b in factors]
+    for r, total in enumerate(totals):
+        place = body.builder.add(constant(q), body.builder.mul(constant(down), INT(r)))
+        body.builder.store(total, _row(body, out, place), align=8)

@@ -1,0 +1,56 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of the language as syntax trees, and what tells that one cannot be compiled."""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from numba import TypingError
+
+
+class Refused(TypingError):
+    """A kernel's function holds something that is not in the language."""
+
+
+class Again(Exception):
+    """A function is to be written once more, otherwise."""
+
+
+class Foreign(Exception):
+    """Something in a statement that is not in the language."""
+
+
+class Function:
+    """A function of the language; `fast`: flags of its arithmetic; `taken_in`: merged into its caller."""
+
+    def __init__(self, function: Callable[..., Any], fast: tuple[str, ...], taken_in: bool):
+        self.py_func, self.fast, self.taken_in = function, fast, taken_in
+        self.differing: set[tuple[int, str]] = set()
+
+    @cached_property
+    def tree(self) -> ast.FunctionDef:
+        """Syntax tree."""
+        lines, first = inspect.getsourcelines(self.py_func)
+        (tree,) = ast.parse(textwrap.dedent("".join(lines))).body
+        if not isinstance(tree, ast.FunctionDef):
+            raise Foreign(f"expected a function, got {self.py_func}")
+        return ast.increment_lineno(tree, first - 1)
+
+    @cached_property
+    def parameters(self) -> list[str]:
+        """Names of its arguments. Raises Foreign for those that need not be given, or not by their place."""
+        given = self.tree.args
+        names = [x.arg for x in given.args]
+        if given.defaults or given.posonlyargs or given.vararg or given.kwonlyargs or given.kwarg:
+            raise Foreign(f"{self.py_func.__name__} may only have plain arguments without defaults")
+        return names
+
+    @cached_property
+    def outside(self) -> dict[str, Any]:
+        """What it finds by name outside of it."""
+        found = inspect.getclosurevars(self.py_func)
+        return {**found.builtins, **found.globals, **found.nonlocals}

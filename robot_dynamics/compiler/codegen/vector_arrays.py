@@ -1,0 +1,170 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays of LANES robots: vectors where they are laned, gathers and scatters where an index varies."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+
+from ..words import LANES, QUAD
+from .syntax import Foreign
+from .values import ADD, DOUBLE, INT, MULTIPLY, Array, constant, described
+from .vector_arithmetic import SPREAD, WORD, VectorArithmetic, everywhere, varies
+
+
+class Laned(Array):
+    """An array of vectors, one for each element; data: pointer to a number, and how many elements are before."""
+
+    __slots__ = ()
+
+
+@dataclass
+class Spot:
+    """An element: of an array that is laned or not, by its flat index, which may vary."""
+
+    element: ir.Type
+    data: Any
+    index: Any
+    laned: bool
+
+
+class VectorArrays(VectorArithmetic):
+    """Emits loads and stores of vectors under the mask of active lanes."""
+
+    def stack(self, count: int) -> Array:
+        """Array of `count` vectors on the stack."""
+        data = self.room(ir.ArrayType(DOUBLE, count * LANES))
+        data.align = 64
+        first = self.builder.gep(data, [INT(0), INT(0)], inbounds=True)
+        return Laned(DOUBLE, (first, INT(0)), (count,), None)
+
+    def spot(self, x: Array, o: Any) -> Spot:
+        """Element of a laned array in C order, by flat index."""
+        return Spot(x.element, x.data[0], self.arithmetic(ADD, x.data[1], o), True)
+
+    def lane(self, x: Array, o: Any) -> Any:
+        """x[o] of an array in C order, by flat index."""
+        return self.load(self.spot(x, o))
+
+    def to_lane(self, x: Array, o: Any, value: Any) -> None:
+        """x[o] = value of an array in C order, by flat index."""
+        self.store(value, self.spot(x, o))
+
+    def begin(self, i: Any, length: Any) -> Any:
+        """First index that an index or a slice takes."""
+        first, *others = (i.start or 0, i.stop) if isinstance(i, slice) else (i,)
+        return first if varies(first, *others, length) else super().begin(i, length)
+
+    def distances(self, array: Array) -> tuple[Any, ...]:
+        """Elements between neighbours along each dimension of what is laned, else bytes."""
+        if not isinstance(array, Laned):
+            return super().distances(array)
+        if array.strides is not None:
+            return array.strides
+        steps: list[Any] = [1]
+        for length in array.shape[:0:-1]:
+            steps.append(self.arithmetic(MULTIPLY, steps[-1], length))
+        return tuple(reversed(steps))
+
+    def place(self, array: Array, index: tuple[Any, ...]) -> Any:
+        """An element, or the array that slices leave. Raises Foreign."""
+        if not isinstance(array, Array) or len(index) > len(array.shape):
+            raise Foreign(f"{len(index)} indices of {described(array)}")
+        index = (*index, *[slice(None)] * (len(array.shape) - len(index)))
+        begins = [self.begin(i, length) for i, length in zip(index, array.shape, strict=True)]
+        laned = isinstance(array, Laned)
+        if not laned and not varies(*begins):
+            return super().place(array, index)
+        left = [k for k, i in enumerate(index) if isinstance(i, slice)]
+        if not laned and array.strides is not None:
+            raise Foreign("expected an array in C order")
+        data, offset = array.data if laned else (array.data, 0)
+        strides = self.distances(array) if laned else self.distances(Laned(*array))
+        for i, stride in zip(begins, strides, strict=True):
+            offset = self.arithmetic(ADD, offset, self.arithmetic(MULTIPLY, i, stride))
+        if not left:
+            return Spot(array.element, data, offset, laned)
+        if not laned:
+            raise Foreign("a part of an array that all lanes share cannot vary")
+        shape = tuple(self.length(array.shape[k], index[k]) for k in left)
+        rows = left == list(range(left[0], len(index))) and all(index[k] == slice(None) for k in left[1:])
+        if array.strides is None and rows:
+            return Laned(array.element, (data, offset), shape, None)
+        return Laned(array.element, (data, offset), shape, tuple(strides[k] for k in left))
+
+    def indices(self, spot: Spot) -> Any:
+        """Flat index of each lane's number; of lanes that rest, the first."""
+        index = self.builder.select(self.mask(), self.converted(spot.index, SPREAD[INT]), everywhere(INT, 0))
+        if spot.laned:
+            index = self.builder.add(
+                self.builder.mul(index, everywhere(INT, LANES)), ir.Constant(SPREAD[INT], list(range(LANES)))
+            )
+        return index
+
+    def load(self, place: Any) -> Any:
+        """Element at a place; one by one where lanes look at different ones."""
+        if not isinstance(place, Spot):
+            return super().load(place)
+        builder = self.builder
+        if not varies(place.index):
+            return builder.load(self.row(place), align=8)
+        index, out = self.indices(place), ir.Constant(SPREAD[place.element], ir.Undefined)
+        for o in range(LANES):
+            i = builder.extract_element(index, WORD(o))
+            out = builder.insert_element(out, builder.load(builder.gep(place.data, [i], inbounds=True)), WORD(o))
+        return out
+
+    def row(self, spot: Spot) -> Any:
+        """Pointer to all lanes' numbers."""
+        first = self.arithmetic(MULTIPLY, spot.index, LANES)
+        return self.builder.bitcast(
+            self.builder.gep(spot.data, [constant(first)], inbounds=True), SPREAD[spot.element].as_pointer()
+        )
+
+    def store(self, x: Any, place: Any) -> None:
+        """Write a number to a place, in lanes at work. Raises Foreign; Again where lanes were taken not to differ."""
+        builder = self.builder
+        if not isinstance(place, Spot):
+            if isinstance(place.type.pointee, ir.VectorType):
+                new = self.converted(x, place.type.pointee)
+                builder.store(new if self.full() else builder.select(self.mask(), new, builder.load(place)), place)
+            else:
+                key, depth = self.slots.get(id(place), ((0, ""), self.depth))
+                if id(place) in self.slots and (varies(x) or self.depth > depth):
+                    raise self.differ(key)
+                super().store(x, place)
+            return
+        if not place.laned:
+            raise Foreign("an array that all lanes share is only read")
+        new = self.converted(x, SPREAD[place.element])
+        if not varies(place.index):
+            row = self.row(place)
+            if not self.full():
+                new = builder.select(self.mask(), new, builder.load(row, align=8))
+            builder.store(new, row, align=8)
+            return
+        index, on = self.indices(place), self.mask()
+        aside = self.room(place.element)
+        for o in range(LANES):
+            i = builder.extract_element(index, WORD(o))
+            there = builder.gep(place.data, [i], inbounds=True)
+            target = builder.select(builder.extract_element(on, WORD(o)), there, aside)
+            builder.store(builder.extract_element(new, WORD(o)), target)
+
+    def fitting(self, x: Any, of: ir.Type) -> Any:
+        """A number as it may stand in an array. Raises Foreign where it may not."""
+        return self.converted(x, SPREAD[of] if varies(x) else of)
+
+    def combine(
+        self, out: Any, q: Any, factors: Any, x: Any, o: Any, apart: Any, more: Any, y: Any, p: Any, step: Any
+    ) -> None:  # fmt: skip
+        """`lanes.combine`, number by number."""
+        for j in range(QUAD):
+            total: Any = 0.0
+            for weights, array, begin, stride in ((factors, x, o, apart), (more, y, p, step)):
+                for k, weight in enumerate(weights):
+                    at = self.arithmetic(ADD, begin, self.arithmetic(ADD, self.arithmetic(MULTIPLY, stride, k), j))
+                    term = self.arithmetic(MULTIPLY, weight, self.load(self.spot(array, at)))
+                    total = self.arithmetic(ADD, total, term)
+            self.store(total, self.spot(out, self.arithmetic(ADD, q, j)))

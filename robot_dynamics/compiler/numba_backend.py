@@ -1,0 +1,144 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The backend of last resort, on numba's public API alone: the same kernels, slower, for a numba that we do not know.
+
+What kernels call are numba's overloads and not its dispatchers: an overload is compiled anew for each type of its
+arguments, so that a function may recurse on a shorter tuple, and from Python it stays a Python function.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
+from typing import Any
+
+from numba import NumbaError, config, njit, types
+from numba.extending import intrinsic, overload
+
+from . import cache, words
+from .vectors import WRONG_DIMENSIONS, expect_vectors
+from .words import LANES, Lanes
+
+FAST = {"reassoc", "contract", "nsz", "arcp", "afn"}
+OPTIONS = {"error_model": "numpy", "boundscheck": False}
+
+
+def _overloaded(fast: set[str], inlined: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    options = OPTIONS | {"fastmath": fast, "forceinline": inlined}
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        overload(function, jit_options=options, strict=False)(lambda *arguments: function)
+        return function
+
+    return decorate
+
+
+inline = _overloaded(FAST, True)
+strict = _overloaded({"contract"}, True)
+routine = _overloaded(FAST, False)
+
+
+def kernel(function: Callable[..., Any], **more: Any) -> Any:
+    """Compile `function` for calls from Python and keep the machine code in `CACHE_FOLDER`."""
+    options = OPTIONS | {"fastmath": FAST, "nogil": True, "cache": cache.CACHE_FOLDER is not None} | more
+    kept, config.CACHE_DIR = config.CACHE_DIR, str(cache.CACHE_FOLDER or "")
+    try:
+        return njit(**options)(function)
+    finally:
+        config.CACHE_DIR = kept
+
+
+def lean(function: Callable[..., Any]) -> Any:
+    """As `kernel`."""
+    return kernel(function)
+
+
+def brief(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `lean`, refusing what is no vector."""
+    compiled = lean(function)
+
+    @wraps(function)
+    def checked(*arguments: Any) -> Any:
+        expect_vectors(arguments)
+        try:
+            return compiled(*arguments)
+        except NumbaError as error:
+            raise TypeError(WRONG_DIMENSIONS) from error
+
+    checked.py_func = function  # type: ignore[attr-defined]
+    return checked
+
+
+def spread(function: Callable[..., Any]) -> Callable[..., None]:
+    """Return the routine that does for LANES robots, one by one, what `function` does for one."""
+
+    def one_by_one(*arguments: Any) -> None:
+        raise NotImplementedError("for kernels to call")
+
+    def typed(*arguments: Any) -> Callable[..., Any]:
+        found: dict[str, Any] = {"function": function}
+        given = [f"x{k}" for k in range(len(arguments))]
+        own = ", ".join(_of_lane(x, of, found) for x, of in zip(given, arguments, strict=True))
+        exec(f"def run({', '.join(given)}):\n    for lane in range({LANES}):\n        function({own})", found)
+        run: Callable[..., Any] = found["run"]
+        return run
+
+    overload(one_by_one, jit_options=OPTIONS | {"fastmath": FAST}, strict=False)(typed)
+    return one_by_one
+
+
+def _of_lane(x: str, of: Any, found: dict[str, Any]) -> str:
+    """Source of what one lane has of the value x of a type; named tuples join the names that are found."""
+    if not isinstance(of, types.BaseNamedTuple):
+        return x
+    if of.instance_class is Lanes:
+        return f"{x}.each[..., lane]"
+    name = f"bundle{len(found)}"
+    found[name] = of.instance_class
+    parts = (_of_lane(f"{x}.{field}", part, found) for field, part in zip(of.fields, of.types, strict=True))
+    return f"{name}({', '.join(parts)})"
+
+
+def entry(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..., Any]:
+    """Return the kernel."""
+    return function
+
+
+def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
+    """Bind a kernel to these very objects."""
+    return partial(function, *arguments)
+
+
+@intrinsic(prefer_literal=True)
+def _on_stack(context: Any, count: Any) -> Any:
+    """Array of `count` numbers on the caller's stack."""
+    if not isinstance(count, types.IntegerLiteral):
+        return None
+    array = types.Array(types.float64, 1, "C")
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        length, eight = (context.get_constant(types.intp, n) for n in (count.literal_value, 8))
+        with builder.goto_entry_block():
+            data = builder.alloca(context.get_value_type(types.float64), length)
+        data.align = 64
+        out = context.make_helper(builder, array)
+        out.data, out.nitems, out.itemsize = data, length, eight
+        out.shape, out.strides = (
+            context.make_tuple(builder, types.UniTuple(types.intp, 1), [n]) for n in (length, eight)
+        )
+        return out._getvalue()
+
+    return array(count), codegen
+
+
+@overload(words.stack, prefer_literal=True, inline="always", strict=False)
+def _stack(count: Any) -> Any:
+    return lambda count: _on_stack(count)
+
+
+for word in (words.each, words.anywhere, words.wide, words.lane, words.to_lane, words.weighted, words.combine,
+             words.combine_rows, words.transpose):  # fmt: skip
+    inline(word)
+
+
+@overload(words.abreast, strict=False)
+def _abreast(*limits: Any) -> Any:
+    return (lambda last: range(last)) if len(limits) == 1 else (lambda first, last: range(first, last))

@@ -1,0 +1,94 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Words of the kernels' language, as plain Python: what each of them means for one robot.
+
+Un-jitted, kernels run these. A backend compiles them its own way, with the same result.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+LANES = 8
+"""Most SIMD lanes: float64 numbers in one cache line and in one 512-bit register."""
+QUAD = 4
+"""Numbers in a 256-bit register: limbs that are computed at once, and what `combine` takes at once."""
+
+
+class Lanes(NamedTuple):
+    """An array of LANES robots, along its last dimension."""
+
+    each: NDArray[Any]
+
+
+def abreast(*limits: int) -> range:
+    """Range of a loop, calling nothing apart, of whose turns none reads what another writes: LLVM need not look."""
+    return range(*limits)
+
+
+def each(x: int) -> tuple[int]:
+    """All that an integer is: it alone, or where there are several lanes each one that it is in some of them."""
+    return (x,)
+
+
+def anywhere(test: bool) -> bool:
+    """Whether a condition holds, in any lane where there are several."""
+    return test
+
+
+def stack(count: int) -> NDArray[np.float64]:
+    """Uninitialised array (count,) on the stack, from a cache line on; `count` is a compile-time constant."""
+    return np.empty(count)
+
+
+def lane(x: NDArray[Any], o: int) -> float:
+    """x[o] of a float64 array in C order, by flat index, without a test of the index's sign."""
+    value: float = x.flat[o]
+    return value
+
+
+def to_lane(x: NDArray[Any], o: int, value: float) -> None:
+    """x[o] = value under the conditions of `lane`."""
+    x.flat[o] = value
+
+
+def transpose(x: NDArray[Any], o: int, across: int, out: NDArray[Any], p: int, down: int) -> None:
+    """out[p + j down + i] = x[o + i across + j] for i, j < LANES."""
+    for i in range(LANES):
+        for j in range(LANES):
+            to_lane(out, p + j * down + i, lane(x, o + i * across + j))
+
+
+def combine(
+    out: NDArray[Any], q: int, factors: Sequence[float], x: NDArray[Any], o: int, apart: int,
+    more: Sequence[float], y: NDArray[Any], p: int, step: int,
+) -> None:  # fmt: skip
+    """out[q:] = sum_k factors[k] x[o + k apart :] + sum_k more[k] y[p + k step :], QUAD numbers of each."""
+    for j in range(QUAD):
+        to_lane(out, q + j, weighted(factors, x, o + j, apart) + weighted(more, y, p + j, step))
+
+
+def weighted(factors: Sequence[float], x: NDArray[Any], o: int, apart: int) -> float:
+    """sum_k factors[k] x[o + k apart]."""
+    if len(factors) == 0:
+        return 0.0
+    return factors[0] * lane(x, o) + weighted(factors[1:], x, o + apart, apart)
+
+
+def combine_rows(
+    out: NDArray[Any], q: int, down: int, g: float, factors: Sequence[tuple[Sequence[float], Sequence[float]]],
+    x: NDArray[Any], o: int, apart: int, y: NDArray[Any], p: int, step: int,
+) -> None:  # fmt: skip
+    """g times `combine` for several rows of `out`, `down` apart: factors holds those of x and of y for each row."""
+    if len(factors) == 0:
+        return
+    near, far = factors[0]
+    for j in range(QUAD):
+        to_lane(out, q + j, g * (weighted(near, x, o + j, apart) + weighted(far, y, p + j, step)))
+    combine_rows(out, q + down, down, g, factors[1:], x, o, apart, y, p, step)
+
+
+def wide() -> None:
+    """Let the compiler fill 512-bit registers: LLVM stops at 256 on processors that clock down for more."""

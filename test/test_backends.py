@@ -1,0 +1,43 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Which backend compiles the kernels."""
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from robot_dynamics.compiler.choice import FIRST_UNKNOWN, LLVM, NUMBA, choose
+
+
+def test_an_unknown_numba_compiles_by_itself_and_says_so_once(caplog):
+    with caplog.at_level(logging.WARNING):
+        assert choose("", (0, 58)) == LLVM
+        assert not caplog.records
+        assert choose("", FIRST_UNKNOWN) == NUMBA
+    (record,) = caplog.records
+    assert "numba 0.69 is newer than the 0.68" in record.getMessage()
+
+
+@pytest.mark.parametrize("wanted", [LLVM, NUMBA])
+def test_the_backend_asked_for_is_taken_whatever_the_version(wanted):
+    assert choose(wanted, FIRST_UNKNOWN) == wanted
+
+
+def test_an_unknown_backend_is_refused_with_the_valid_names():
+    with pytest.raises(ValueError, match="llvm, numba, python, got 'gcc'"):
+        choose("gcc", (0, 68))
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+def test_the_tests_of_kernels_hold_on_the_numba_backend(tmp_path):
+    """Of the contact solver; in folders of their own."""
+    own = {**os.environ, "ROBOT_DYNAMICS_BACKEND": NUMBA, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
+    tests = Path(__file__).parent / "test_contact_kernels.py"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tests)]
+    done = subprocess.run(command, env=own, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
