@@ -4,9 +4,9 @@
 
 import numpy as np
 import pytest
+from limbed_robots import close, limbed_model
 from random_robots import random_model, random_state
 from robot_files import robot_file
-from test_limbs import close, limbed_model
 
 import robot_dynamics as rd
 from robot_dynamics.errors import ParameterError, ShapeError

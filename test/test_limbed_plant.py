@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from limbed_robots import limbed_model
 from quadrupeds import model as quadruped
 from random_robots import random_state
-from test_limbs import limbed_model
 
 import robot_dynamics as rd
 from robot_dynamics.contact.impulse import Impulse

@@ -7,53 +7,24 @@ import re
 
 import numpy as np
 import pytest
+from limbed_robots import close, limbed_model, limbed_robot
 from numba import config
-from random_robots import inertial, random_state, rotation
+from random_robots import random_state
 
 import robot_dynamics as rd
 from robot_dynamics import compiler
 from robot_dynamics.compiler import cache
-from robot_dynamics.description import Joint, Link, Robot, Rotor
+from robot_dynamics.description import Robot, Rotor
 from robot_dynamics.kernels import batch, limbs
 from robot_dynamics.model import build_model
 
 SHAPES = [(4, 3), (6, 3), (3, 3), (2, 6), (5, 1), (8, 2)]
-
-
-def limbed_robot(seed, count, depth, kinds=("revolute", "continuous")):
-    """A base and `count` serial limbs of `depth` joints, nothing equal but the shape."""
-    rng = np.random.default_rng(seed)
-    links = [Link("base", inertial(rng))]
-    joints = []
-    for limb in range(count):
-        parent = "base"
-        for j in range(depth):
-            name = f"limb_{limb}_{j}"
-            axis = rng.standard_normal(3)
-            axis /= np.linalg.norm(axis)
-            kind = str(rng.choice(kinds))
-            joints.append(Joint(name, kind, parent, name, rotation(rng), 0.3 * rng.standard_normal(3), axis))
-            links.append(Link(name, inertial(rng)))
-            parent = name
-    return Robot(f"limbs_{seed}", tuple(links), tuple(joints))
-
-
-def limbed_model(seed, count, depth, floating, armature=True):
-    robot = limbed_robot(seed, count, depth)
-    rng = np.random.default_rng(seed + 1)
-    armatures = {joint.name: float(rng.uniform(0, 0.1)) for joint in robot.joints if armature}
-    return build_model(robot, floating_base=floating, armature=armatures)
-
 
 shapes = pytest.mark.parametrize(
     ("seed", "count", "depth", "floating"),
     [(seed, *shape, floating) for seed, shape in enumerate(SHAPES) for floating in (True, False)],
     ids=lambda v: f"{v}",
 )
-
-
-def close(a, b):
-    np.testing.assert_allclose(a, b, rtol=0, atol=1e-12 * max(1.0, np.abs(b).max()))
 
 
 @shapes
