@@ -309,14 +309,14 @@ class PlantNode(Component):
         """Remember how old the commands are that this tick uses, and say once that they come too old to be used."""
         now, a = self.simulation.time, self.simulation.actuation
         if a.state != "following" and (late := a.targets.lateness(now)):
-            if not self.late_of_late():
+            if not self.recently_late():
                 self.get_logger().warning(f"joint_commands {late}: {a.state}")
             self.late, self.late_at = late, time.monotonic()
         for name, guard in self.streams.items():
             if guard.receipt is not None:
                 self.ages[name].append(guard.age(now))
 
-    def late_of_late(self) -> bool:
+    def recently_late(self) -> bool:
         """Whether targets have lately come too old to be used."""
         return time.monotonic() - self.late_at < WARN_PERIOD
 
@@ -546,7 +546,7 @@ class PlantNode(Component):
             (self.model.floating_base and self.posture.see(self.plant.q[3:7].tolist()), "fallen"),
             (self.immovable, f"{self.immovable} joints with friction above their effort limit"),
             ((clocks := self.sources("/clock")) > 1, f"{clocks} publishers on /clock"),
-            (self.late_of_late(), f"joint_commands {self.late}"),
+            (self.recently_late(), f"joint_commands {self.late}"),
         )
         for doubtful, text in doubts:
             if doubtful:
