@@ -19,8 +19,8 @@ from .contact.spring_damper import SpringDamper
 from .contact.terrain import Plane, Surface, pack
 from .description import Array
 from .errors import DivergedError, ParameterError, ShapeError, SingularModelError
-from .kernels import contact as law
 from .kernels import rows, sensors
+from .kernels.contact.solver import IMPLICIT, IMPULSE
 from .kernels.lanes import aligned
 from .kernels.robot import Robot, robot_in_memory
 from .kernels.simulation import memory as at
@@ -565,11 +565,11 @@ def _normalised(model: Model, q: Array) -> Array:
 
 def _settings(params: PlantParams) -> at.Settings:
     contact, h = params.contact, params.timestep
-    schemes = {"implicit": law.IMPLICIT, "explicit": at.EXPLICIT, "linear": at.LINEAR}
+    schemes = {"implicit": IMPLICIT, "explicit": at.EXPLICIT, "linear": at.LINEAR}
     impulse = contact if isinstance(contact, Impulse) else Impulse()
     return at.Settings(
         timestep=float(h),
-        scheme=schemes[contact.scheme] if isinstance(contact, SpringDamper) else law.IMPULSE,
+        scheme=schemes[contact.scheme] if isinstance(contact, SpringDamper) else IMPULSE,
         below=isinstance(contact, Impulse) and contact.activation == "below",
         restitution=float(impulse.restitution),
         recovery=0.2 / h if impulse.recovery is None else float(impulse.recovery),

@@ -5,7 +5,8 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.kernels import contact
+from robot_dynamics.kernels import dense
+from robot_dynamics.kernels.contact import impulse, solver
 from robot_dynamics.kernels.lanes import whole
 
 
@@ -17,34 +18,33 @@ def problem(seed, model):
     J = rng.standard_normal((n, nv))
     root = rng.standard_normal((nv, nv))
     W = J @ np.linalg.inv(root @ root.T / nv + np.eye(nv)) @ J.T
-    points = np.zeros((k, contact.CONTACT_COLUMNS))
+    points = np.zeros((k, solver.CONTACT_COLUMNS))
     points[:, 0] = rng.normal(0.0, 1e-3, k)
     points[:, 1:3] = rng.normal(0.0, 1e-4, (k, 2))
     points[:, 3:5] = 5e5, 5e3
     points[:, 5] = rng.uniform(0.0, 1.2, k)
     bounds = np.abs(rng.standard_normal((m, 1))) * [-1.0, 1.0]
-    return (h * W if model == contact.IMPLICIT else W), rng.standard_normal(n), points, bounds, h, int(k), n
+    return (h * W if model == solver.IMPLICIT else W), rng.standard_normal(n), points, bounds, h, int(k), n
 
 
 def solve(model, given, sweeps=20, tolerance=1e-10, start=None):
     A, b, points, bounds, h, k, n = given
     f = np.zeros(n) if start is None else start.copy()
-    work = contact.scratch(whole(n))
+    work = solver.scratch(whole(n))
     wide_b = np.pad(b, (0, whole(n) - n), constant_values=np.nan)
     rows = np.pad(A, ((0, 0), (0, whole(n) - n)), constant_values=np.nan)  # what stands behind n is not looked at
-    iterations, missed = contact.solve_contacts(
-        model, rows, wide_b, points, bounds, h, k, n, sweeps, tolerance, f, work
-    )
-    residual = contact.true_residual(model, rows, wide_b, points, bounds, h, k, n, f, work)
+    system = (model, h, rows, wide_b, f, points, bounds, tuple(work))
+    iterations, missed = solver.solve_contacts(system, k, n, sweeps, tolerance)
+    residual = solver.true_residual(system, k, n)
     return f, b + A @ f, (iterations, residual, missed)
 
 
 @pytest.mark.parametrize("sweeps", [1, 20])
 @pytest.mark.parametrize("seed", range(20))
 def test_spring_damper_forces_obey_the_law_at_the_end_of_the_step(seed, sweeps):
-    given = problem(seed, contact.IMPLICIT)
+    given = problem(seed, solver.IMPLICIT)
     _, _, points, _, h, k, _ = given
-    f, u, (_, residual, missed) = solve(contact.IMPLICIT, given, sweeps)
+    f, u, (_, residual, missed) = solve(solver.IMPLICIT, given, sweeps)
     assert not missed
     assert residual < 1e-7
     for i in range(k):
@@ -61,10 +61,10 @@ def test_spring_damper_forces_obey_the_law_at_the_end_of_the_step(seed, sweeps):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_forces_that_are_nearly_right_lead_to_the_same_ones_as_none(seed):
-    given = problem(seed, contact.IMPLICIT)
-    f, _, _ = solve(contact.IMPLICIT, given, sweeps=200, tolerance=1e-12)
+    given = problem(seed, solver.IMPLICIT)
+    f, _, _ = solve(solver.IMPLICIT, given, sweeps=200, tolerance=1e-12)
     near = f * (1.0 + 1e-4 * np.random.default_rng(seed).standard_normal(len(f)))
-    found, _, (_, residual, missed) = solve(contact.IMPLICIT, given, start=near)
+    found, _, (_, residual, missed) = solve(solver.IMPLICIT, given, start=near)
     assert not missed
     assert residual < 1e-9
     np.testing.assert_allclose(found, f, atol=1e-8 * (1.0 + np.abs(f).max()))
@@ -73,8 +73,8 @@ def test_forces_that_are_nearly_right_lead_to_the_same_ones_as_none(seed):
 @pytest.mark.parametrize("sweeps", [1, 20])
 @pytest.mark.parametrize("seed", range(20))
 def test_impulses_are_complementary_and_friction_opposes_slip(seed, sweeps):
-    given = problem(seed, contact.IMPULSE)
-    p, u, (_, residual, missed) = solve(contact.IMPULSE, given, sweeps)
+    given = problem(seed, solver.IMPULSE)
+    p, u, (_, residual, missed) = solve(solver.IMPULSE, given, sweeps)
     assert not missed
     assert residual < 1e-7
     for i in range(given[5]):
@@ -91,7 +91,7 @@ def test_impulses_are_complementary_and_friction_opposes_slip(seed, sweeps):
             assert abs(opposed) < 1e-7
 
 
-@pytest.mark.parametrize("model", [contact.IMPLICIT, contact.IMPULSE], ids=["soft", "hard"])
+@pytest.mark.parametrize("model", [solver.IMPLICIT, solver.IMPULSE], ids=["soft", "hard"])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_tolerance_that_rounding_does_not_meet_is_reported_and_does_no_harm(seed, model):
     """Sweeps, Newton and sweeps again come to their ends; what they leave is as good as at a tolerance within reach."""
@@ -106,8 +106,8 @@ def test_a_tolerance_that_rounding_does_not_meet_is_reported_and_does_no_harm(se
 
 @pytest.mark.parametrize("seed", range(20))
 def test_scalar_rows_hold_still_inside_their_bounds(seed):
-    given = problem(seed, contact.IMPULSE)
-    p, u, _ = solve(contact.IMPULSE, given)
+    given = problem(seed, solver.IMPULSE)
+    p, u, _ = solve(solver.IMPULSE, given)
     for force, speed, (low, high) in zip(p[3 * given[5] :], u[3 * given[5] :], given[3], strict=True):
         assert low <= force <= high
         if low < force < high:
@@ -122,7 +122,7 @@ def test_eliminate_solves_with_row_exchange(seed):
     M, x = rng.standard_normal((7, 7)), rng.standard_normal(7)
     M[0, 0] = 0.0
     b = M @ x
-    contact.eliminate(M.copy(), 7, b)
+    dense.eliminate(M.copy(), 7, b)
     np.testing.assert_allclose(b, x, atol=1e-10)
 
 
@@ -131,7 +131,7 @@ def test_eliminate_solves_with_row_exchange(seed):
 def test_restitution_target_lies_on_the_parabola_of_the_rebound(h, restitution):
     """(J4): speed c at the height pen + h c is what e sqrt(V2) at the surface leaves there."""
     u0, gap = -2.0, 0.5 * h
-    target, lands = contact.predicted_target(gap, u0, u0 - 9.81 * h, h, restitution)
+    target, lands = impulse.predicted_target(gap, u0, u0 - 9.81 * h, h, restitution)
     surface = u0 * u0 + 2.0 * 9.81 * gap
     assert not lands
     assert target**2 == pytest.approx(restitution**2 * surface - 2.0 * 9.81 * (gap + h * target), rel=1e-12)
@@ -139,15 +139,15 @@ def test_restitution_target_lies_on_the_parabola_of_the_rebound(h, restitution):
 
 def test_a_point_that_does_not_arrive_may_come_down_to_the_surface():
     """(J2), without restitution although it falls."""
-    assert contact.predicted_target(1e-3, -0.5, -0.5, 1e-3, 0.8)[0] == pytest.approx(-1.0)
+    assert impulse.predicted_target(1e-3, -0.5, -0.5, 1e-3, 0.8)[0] == pytest.approx(-1.0)
 
 
 def test_recovery_is_bounded_and_soft_landing_ends_at_rest():
     """(J3) and (J5)."""
-    assert contact.predicted_target(-5e-3, 0.0, -0.01, 1e-3, 0.0) == (0.0, False)
-    assert contact.predicted_target(1e-4, -0.5, -0.51, 1e-3, 0.0) == (0.0, True)
+    assert impulse.predicted_target(-5e-3, 0.0, -0.01, 1e-3, 0.0) == (0.0, False)
+    assert impulse.predicted_target(1e-4, -0.5, -0.51, 1e-3, 0.0) == (0.0, True)
 
 
 def test_below_target_keeps_the_speed_of_a_departing_point():
-    assert contact.below_target(-1e-3, 0.7, 0.3, 200.0) == pytest.approx(0.7)
-    assert contact.below_target(-1e-3, -0.7, 0.3, 200.0) == pytest.approx(0.41)
+    assert impulse.below_target(-1e-3, 0.7, 0.3, 200.0) == pytest.approx(0.7)
+    assert impulse.below_target(-1e-3, -0.7, 0.3, 200.0) == pytest.approx(0.41)

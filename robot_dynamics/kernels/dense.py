@@ -64,3 +64,28 @@ def solve_spd(H, x):
     if failed < 0:
         solve(H, x)
     return failed
+
+
+@routine
+def eliminate(M, n, x):
+    """Solve M x = x in place by Gauss elimination with row exchange; M is destroyed."""
+    for c in range(n):
+        p = c
+        for r in range(c + 1, n):
+            if abs(M[r, c]) > abs(M[p, c]):
+                p = r
+        if p != c:
+            for j in range(c, n):
+                M[c, j], M[p, j] = M[p, j], M[c, j]
+            x[c], x[p] = x[p], x[c]
+        for r in range(c + 1, n):
+            g = M[r, c] / M[c, c]
+            if g != 0.0:
+                for j in range(c + 1, n):
+                    M[r, j] -= g * M[c, j]
+                x[r] -= g * x[c]
+    for r in range(n - 1, -1, -1):
+        s = x[r]
+        for j in range(r + 1, n):
+            s -= M[r, j] * x[j]
+        x[r] = s / M[r, r]

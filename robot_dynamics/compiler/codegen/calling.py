@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
+from .syntax import Foreign
 from .values import INT, Array, constant, kind, numbers, rebuilt
 
 NARROW = '"min-legal-vector-width"="256"'
@@ -33,8 +34,10 @@ def slot(builder: ir.IRBuilder, place: Any, k: int, of: ir.Type) -> Any:
 
 
 def packed(builder: ir.IRBuilder, bundle: Any) -> Any:
-    """Place of a bundle, newly written."""
+    """Place of a bundle, newly written. Raises Foreign where a number of it differs from lane to lane."""
     parts = [constant(x) for x in numbers(bundle)]
+    if any(isinstance(x.type, ir.VectorType) for x in parts):
+        raise Foreign(f"a number of a {type(bundle).__name__} that differs from lane to lane: hand it on by itself")
     with builder.goto_entry_block():
         place = builder.alloca(INT, len(parts))
     for k, x in enumerate(parts):

@@ -8,7 +8,9 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 import math
 
 from ...compiler import abreast, anywhere, each, inline, routine
-from ..contact import IMPLICIT, IMPULSE, U, below_target, next_deflection, predicted_target
+from ..contact.impulse import below_target, predicted_target
+from ..contact.solver import DEFLECTION, IMPLICIT, IMPULSE, STIFFNESS, ZETA, System, U
+from ..contact.spring_damper import next_deflection
 from ..propagators import contact_paths, couple, divide, joint_path, respond
 from ..rows import part3, row3, row9, set3, set9
 from ..scalar import ZERO3, add, dot, scale
@@ -19,6 +21,12 @@ from .detection import MARGIN, deflected, end_of_active, find_contacts, first_of
 STOP_RECOVERY = 0.2
 STOP_RECOVERY_SPEED = 0.5
 """A joint beyond its stop comes back by this share per step, at most at this speed [rad/s, m/s]."""
+
+
+@inline
+def force_unit(settings):
+    """What the solver has for 1 N: impulses are forces times the timestep."""
+    return settings.timestep if settings.scheme == IMPULSE else 1.0
 
 
 @inline
@@ -37,14 +45,13 @@ def impulse_target(points, c, settings, bounce):
 def contact_row(robot, ground, settings, bounce, a, c, problem):
     """Data of contact a, that of point c."""
     points = ground.points
-    unit = settings.timestep if settings.scheme == IMPULSE else 1.0
     for k in range(3):
         problem.b[3 * a + k] = points[c, at.END + k]
-        problem.f[3 * a + k] = unit * points[c, at.FORCE + k]
-    problem.points[a, 0] = -points[c, at.PEN]
-    problem.points[a, 1] = points[c, at.DEFLECTION]
-    problem.points[a, 2] = points[c, at.DEFLECTION + 1]
-    set3(problem.points, a, 3, row3(points, c, at.LAW))
+        problem.f[3 * a + k] = force_unit(settings) * points[c, at.FORCE + k]
+    problem.points[a, ZETA] = -points[c, at.PEN]
+    for k in range(2):
+        problem.points[a, DEFLECTION + k] = points[c, at.DEFLECTION + k]
+    set3(problem.points, a, STIFFNESS, row3(points, c, at.LAW))
     problem.picked[at.LANDED, a] = 0
     if settings.scheme == IMPULSE:
         target, lands = impulse_target(points, c, settings, bounce)
@@ -73,9 +80,15 @@ def stop_target(gap, h):
 
 
 @routine
-def add_joint_row(robot, joints, unit, j, stop, low, high, target, n, count, problem):
-    """Append the scalar row of joint j's friction or stop: effort within [low, high], wanting the rate `target`."""
+def add_joint_row(robot, joints, settings, which, wanted, count, n, problem):
+    """Append the scalar row of a joint's friction or stop; returns how many rows there are.
+
+    which: joint, and 0 for friction or 1 for stop. wanted: least and largest effort, and the rate asked for.
+    """
+    j, stop = which
     s = n - 3 * count
+    unit = force_unit(settings)
+    low, high, target = wanted
     row, dof, i = joints.number[at.JOINT_ROW, j], v_of(joints, j), actuator_of(joints, j)
     joint_path(robot, row, n, problem.z, problem.y)
     problem.rows[count + s] = row
@@ -103,7 +116,6 @@ def any_joint_row(joints, h):
 def add_joint_rows(robot, joints, settings, count, problem):
     """Rows of joint friction and of stops within reach, behind 3 `count` contact rows; returns how many there are."""
     h = settings.timestep
-    unit = h if settings.scheme == IMPULSE else 1.0
     n = 3 * count
     if not anywhere(any_joint_row(joints, h)):
         return n
@@ -113,20 +125,22 @@ def add_joint_rows(robot, joints, settings, count, problem):
         i = actuator_of(joints, j)
         friction = joints.data[at.COULOMB, i]
         if friction > 0.0:
-            n = add_joint_row(robot, joints, unit, j, 0, -friction, friction, 0.0, n, count, problem)
+            n = add_joint_row(robot, joints, settings, (j, 0), (-friction, friction, 0.0), count, n, problem)
         x = joints.data[at.POSITION, i]
         v = joints.dofs[at.V_NEXT, v_of(joints, j)]
         low = x - joints.data[at.LOWER, i]
         high = joints.data[at.UPPER, i] - x
+        wanted = (0.0, 0.0, 0.0)
         at_low = low + h * min(v, 0.0) < MARGIN
         at_high = high - h * max(v, 0.0) < MARGIN
         if at_low and at_high:
-            target = 0.5 * STOP_RECOVERY * (high - low) / h
-            n = add_joint_row(robot, joints, unit, j, 1, -math.inf, math.inf, target, n, count, problem)
+            wanted = (-math.inf, math.inf, 0.5 * STOP_RECOVERY * (high - low) / h)
         elif at_low:
-            n = add_joint_row(robot, joints, unit, j, 1, 0.0, math.inf, stop_target(low, h), n, count, problem)
+            wanted = (0.0, math.inf, stop_target(low, h))
         elif at_high:
-            n = add_joint_row(robot, joints, unit, j, 1, -math.inf, 0.0, -stop_target(high, h), n, count, problem)
+            wanted = (-math.inf, 0.0, -stop_target(high, h))
+        if at_low or at_high:
+            n = add_joint_row(robot, joints, settings, (j, 1), wanted, count, n, problem)
     return n
 
 
@@ -207,9 +221,11 @@ def store_forces(joints, ground, settings, count, n, problem):
 
 
 @inline
-def solver_model(settings):
-    """What the solver solves for; explicit schemes leave it joint friction and stops."""
-    return IMPULSE if settings.scheme == IMPULSE else IMPLICIT
+def system_of(settings, problem):
+    """What the solver solves; explicit schemes leave it joint friction and stops."""
+    model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
+    A, b, f, points, bounds = problem.A, problem.b, problem.f, problem.points, problem.bounds
+    return System(model, settings.timestep, A, b, f, points, bounds, problem.work)
 
 
 @routine

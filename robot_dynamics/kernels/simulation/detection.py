@@ -10,7 +10,7 @@ import math
 from ...compiler import anywhere, inline, routine
 from .. import rows
 from ..bodies import point_position, point_velocity
-from ..contact import IMPULSE
+from ..contact.solver import IMPULSE
 from ..robot import update_twists
 from ..rows import row3, row9, set3, set9
 from ..scalar import scale, sub, tmul

@@ -10,7 +10,7 @@ import math
 from ...compiler import abreast, inline, routine, stack
 from .. import rows
 from ..bodies import point_position, total_mass
-from ..contact import IMPULSE
+from ..contact.solver import IMPULSE
 from ..robot import add_rigid_motion, displace_base, energy_and_momentum, second_moment_of, show_rows
 from ..rows import part3, part3_to, row3, row9, set3
 from ..scalar import ZERO3, add, cross, dot, inverse_symmetric, mul, scale, smul, sub, tmul

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiler import LANES
-from ..contact import CONTACT_COLUMNS, Scratch, scratch
+from ..contact.solver import CONTACT_COLUMNS, Scratch, scratch
 from ..lanes import aligned, whole
 from ..robot import Floats, Integers, Robot
 
 EXPLICIT, LINEAR = 2, 3
-"""Schemes without a coupled solve, beside IMPLICIT and IMPULSE of `kernels.contact`."""
+"""Schemes without a coupled solve, beside IMPLICIT and IMPULSE of `kernels.contact.solver`."""
 MOST_CONTACTS = 512
 """So many contacts are solved at once; a step that meets more takes the deepest, and counts as unconverged."""
 PUSHES = 16

@@ -10,7 +10,8 @@ import math
 from ...compiler import inline, routine
 from .. import rows
 from ..bodies import point_velocity
-from ..contact import IMPULSE, U, eliminate
+from ..contact.solver import IMPULSE, U
+from ..dense import eliminate
 from ..rows import part3, part3_to, row3
 from ..scalar import dot
 from . import memory as at

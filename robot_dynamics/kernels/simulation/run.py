@@ -8,14 +8,14 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 from ...compiler import anywhere, inline, lean, routine, spread
 from .. import rows
 from ..bodies import point_position, point_velocity
-from ..contact import IMPULSE, Scratch, solve_contacts, true_residual
+from ..contact.solver import IMPULSE, Scratch, largest_residual, solve
 from ..robot import Robot, update_poses
 from ..rows import part3_to, row3, set3
 from ..scalar import add
 from ..tree import place
 from . import memory as at
 from .actuators import actuator_of, copy, delay_command, update_efforts
-from .constraints import apply_response, assemble, rebounds_give_energy, solver_model, store_forces
+from .constraints import apply_response, assemble, rebounds_give_energy, store_forces, system_of
 from .detection import end_of_active, first_of, row_of, save_deflection, touching
 from .integrators import advance_state, free_velocity, heun, is_floating, may_be_explicit, note_base_rate
 from .ledger import FINE, NOT_FINITE, account_step, book_given_energy, start_ledger, update_ledger, verdict
@@ -140,14 +140,12 @@ def end_velocities(plant, pushed):
     regular = True
     iterations, missed = 0, False
     bounce = 1.0
+    system = system_of(settings, problem)
     for k in range(ATTEMPTS):
         possible = free_velocity(robot, joints, state, settings, command, pushed)
         regular = regular and possible
         count, n, full = assemble(robot, joints, ground, settings, bounce, problem)
-        iterations, missed = solve_contacts(
-            solver_model(settings), problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count, n,
-            settings.sweeps, settings.tolerance, problem.f, problem.work,
-        )  # fmt: skip
+        iterations, missed = solve(system, count, n, settings.sweeps, settings.tolerance)
         missed = missed or full
         apply_response(robot, joints, settings, n, problem)
         gives = (
@@ -170,10 +168,7 @@ def take(plant, steps, log):
         pushed = prepare(robot, joints, ground, state, settings, command, pushes, k)
         count, n, iterations, missed, regular = end_velocities(plant, pushed)
         if k == steps - 1:  # nobody could read that of another step
-            state.ledger[at.RESIDUAL] = true_residual(
-                solver_model(settings), problem.A, problem.b, problem.points, problem.bounds, settings.timestep, count,
-                n, problem.f, problem.work,
-            )  # fmt: skip
+            state.ledger[at.RESIDUAL] = largest_residual(system_of(settings, problem), count, n)
         store_forces(joints, ground, settings, count, n, problem)
         purpose = shift_positions(robot, joints, ground, settings, count, n, problem)
         if n == 0 and not pushed and may_be_explicit(joints, settings, command.acting):

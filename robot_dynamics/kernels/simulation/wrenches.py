@@ -8,7 +8,7 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 from ...compiler import inline, routine
 from .. import rows
 from ..bodies import point_position, point_velocity
-from ..contact import explicit_force, linear_force
+from ..contact.spring_damper import explicit_force, linear_force
 from ..rows import part3, row3, row9, set3
 from ..scalar import ZERO3, add, cross, dot, mul, scale, sub, tmul
 from . import memory as at

@@ -1,0 +1,118 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Coulomb friction, the same in all directions: |f_t| <= mu f_n, and where the contact slips f_t opposes the slip.
+
+Another law of friction is another of this file. The laws of the normal force and the solver call only what is here.
+"""
+
+import math
+
+from ...compiler import inline, routine
+
+LINEAR_SLIP_SPEED = 0.01
+"""v_eps of the linear law [m/s]: below it its friction is viscous."""
+
+
+@inline
+def length(x, y):
+    """Length of a tangential vector."""
+    return math.sqrt(x * x + y * y)
+
+
+@inline
+def viscous_friction(u, f_n, mu):
+    """Tangential force at the velocity u, viscous below LINEAR_SLIP_SPEED (E1)."""
+    g = mu * f_n / max(length(u[0], u[1]), LINEAR_SLIP_SPEED)
+    return -g * u[0], -g * u[1]
+
+
+@inline
+def sticks(x, y, f_n, mu):
+    """Whether the tangential force (x, y) is within the friction disk."""
+    return length(x, y) <= mu * f_n
+
+
+@inline
+def on_rim(x, y, f_n, mu):
+    """The tangential force (x, y) outside the friction disk, shortened to its rim."""
+    g = mu * f_n / length(x, y)
+    return g * x, g * y
+
+
+@inline
+def clamp_to_cone(p_x, p_y, p_n, mu, onto):
+    """Clamp the normal force to p_n >= 0 and the tangential one into the disk (`onto`: exactly to its rim)."""
+    p_n = max(p_n, 0.0)
+    size = length(p_x, p_y)
+    g = mu * p_n / size if size > 0.0 and (onto or size > mu * p_n) else 1.0
+    return (g * p_x, g * p_y, p_n)
+
+
+@inline
+def clamp_slopes(x, y, f_n, mu):
+    """Derivatives of the tangential force clamped into the disk: by itself T = (xx, xy, yy), by f_n (x, y).
+
+    Within the disk 1 and 0; outside T = limit / size (1 - e e^T), mu e with e = (x, y) / size.
+    """
+    size = length(x, y)
+    limit = mu * f_n
+    if size <= limit:
+        return (1.0, 0.0, 1.0), (0.0, 0.0)
+    e_x, e_y = x / size, y / size
+    g = limit / size
+    return (g * (1.0 - e_x * e_x), -g * e_x * e_y, g * (1.0 - e_y * e_y)), (mu * e_x, mu * e_y)
+
+
+@inline
+def eigen2(a, b, c):
+    """Eigenvalues l1 <= l2 of [[a, b], [b, c]] and the unit eigenvector (x, y) of l1."""
+    mean = 0.5 * (a + c)
+    half = 0.5 * (a - c)
+    r = math.sqrt(half * half + b * b)
+    x = r - half if half <= 0.0 else -b
+    y = -b if half <= 0.0 else r + half
+    size = math.sqrt(x * x + y * y)
+    if size <= 0.0:
+        return mean, mean, 1.0, 0.0
+    return mean - r, mean + r, x / size, y / size
+
+
+@inline
+def to_axes(axes, x, y):
+    """A tangential vector in the axes of `eigen2`."""
+    _, _, c, s = axes
+    return c * x + s * y, c * y - s * x
+
+
+@inline
+def from_axes(axes, a, b):
+    """A vector given in the axes of `eigen2`."""
+    _, _, c, s = axes
+    return c * a - s * b, s * a + c * b
+
+
+@routine
+def friction_direction(axes, q, g, lam):
+    """Solution e of (g W + lam 1) e = q with |e| <= 1, for the least lam not below the one given (N7).
+
+    axes: `eigen2` of W. The contact slips where |e| = 1; lam by Newton from below.
+    """
+    l1, l2, _, _ = axes
+    a, b = to_axes(axes, q[0], q[1])
+    e1 = a / (g * l1 + lam)
+    e2 = b / (g * l2 + lam)
+    for _ in range(40):
+        size2 = e1 * e1 + e2 * e2
+        if size2 <= 1.0 + 1e-14:
+            break
+        lam += (math.sqrt(size2) - 1.0) * size2 / (e1 * e1 / (g * l1 + lam) + e2 * e2 / (g * l2 + lam))
+        e1 = a / (g * l1 + lam)
+        e2 = b / (g * l2 + lam)
+    return from_axes(axes, e1, e2)
+
+
+@inline
+def slip_impulse(axes, rho, lam):
+    """Tangential impulse of a contact that slips with the factor lam (J7); rho: in the axes of `eigen2` of S."""
+    l1, l2, _, _ = axes
+    return from_axes(axes, -rho[0] / (l1 + lam), -rho[1] / (l2 + lam))

@@ -1,0 +1,408 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Solver that couples all contacts, joint frictions and stops through the robot (Q1-Q9).
+
+Per contact three rows (t1, t2, n) in its surface frame. After the contacts come scalar rows: joint friction and joint
+stops, a force between two bounds that wants its velocity to be zero.
+Velocity of all rows at the end of a step: u = b + A f with A symmetric. Spring-damper: f is a force [N] and A = h W;
+impulse: f is an impulse [N s] and A = W, with W = J H^-1 J^T, the Delassus matrix.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compiler import QUAD, combine, inline, kernel, routine
+from ..dense import eliminate
+from ..lanes import aligned
+from ..rows import part3, part3_to
+from ..scalar import smul, sub
+from .friction import clamp_to_cone
+from .impulse import impulse_point, impulse_residual, impulse_slopes
+from .spring_damper import end_force, end_force_slopes, implicit_point
+
+IMPLICIT = 0
+IMPULSE = 1
+
+ZETA, DEFLECTION, STIFFNESS, DAMPING, FRICTION, GUESS = 0, 1, 3, 4, 5, 6
+CONTACT_COLUMNS = 7
+"""Columns of a contact's data: zeta, deflection (2), stiffness, damping, friction; what the solver guesses sqrt(depth)
+to be at the end of the step."""
+
+NEWTON_STEPS = 30
+ALL_SWEEPS = 200
+SURE = 3
+"""Sweeps within which a small change means a small residual: they converge fast."""
+WORST = 1e-6
+"""Largest residual of a solve that counts as converged [m/s]."""
+
+U, RESIDUAL, TRIAL, BEST = range(4)
+"""Rows of Scratch.rows: velocity of all rows at the end of the step, F, two iterates."""
+
+
+class Scratch(NamedTuple):
+    """Memory of the solver, owned by the caller: rows (4, n), Newton's matrix (n, n), a contact's P and V (2, 3, 3)."""
+
+    rows: NDArray[np.float64]
+    matrix: NDArray[np.float64]
+    blocks: NDArray[np.float64]
+
+
+class System(NamedTuple):
+    """u = b + A f and the laws of its rows: contacts first, then scalar rows.
+
+    model: IMPLICIT or IMPULSE. h: timestep [s]. A (m, m), b (m,), f (m,): m whole lanes, of which n rows count.
+    points (k, CONTACT_COLUMNS), bounds (s, 2): least and largest force of scalar rows.
+    Beside a system stand `count`, how many contacts there are, and `n`, how many rows, contacts' and scalar.
+    """
+
+    model: int
+    h: float
+    A: NDArray[np.float64]
+    b: NDArray[np.float64]
+    f: NDArray[np.float64]
+    points: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+    work: Scratch
+
+
+def scratch(n: int) -> Scratch:
+    """Memory for n rows, whole lanes."""
+    return Scratch(aligned((4, n)), aligned((n, n)), np.zeros((2, 3, 3)))
+
+
+@inline
+def copy(source, n, target):
+    """Copy n numbers."""
+    for i in range(n):
+        target[i] = source[i]
+
+
+@inline
+def deflection_of(points, i):
+    """Tangential deflection d of contact i."""
+    return (points[i, DEFLECTION], points[i, DEFLECTION + 1])
+
+
+@inline
+def law_of(points, i):
+    """K, D, mu of contact i."""
+    return (points[i, STIFFNESS], points[i, DAMPING], points[i, FRICTION])
+
+
+@inline
+def own_block(A, o):
+    """The 3x3 block of A of the contact whose rows start at o."""
+    return (A[o, o], A[o, o + 1], A[o, o + 2], A[o + 1, o + 1], A[o + 1, o + 2], A[o + 2, o + 2])
+
+
+@inline
+def own_bounds(system, count, i):
+    """Least and largest force of scalar row i."""
+    s = i - 3 * count
+    return system.bounds[s, 0], system.bounds[s, 1]
+
+
+@inline
+def add_response(A, o, df, n, u):
+    """Add to the velocities u of n rows what forces df, one for each of A's rows from o on, do to them."""
+    for begin in range(0, n, QUAD):
+        combine(u, begin, (1.0,), u, begin, 0, df, A, o * A.shape[1] + begin, A.shape[1])
+
+
+@routine
+def end_velocity(system, count, n, u):
+    """Set u = b + A f."""
+    b, f = system.b, system.f
+    for begin in range(0, n, QUAD):
+        combine(u, begin, (1.0,), b, begin, 0, (), b, 0, 0)
+    for i in range(0, 3 * count, 3):
+        add_response(system.A, i, part3(f, i), n, u)
+    for i in range(3 * count, n):
+        add_response(system.A, i, (f[i],), n, u)
+
+
+@routine
+def scalar_sweep(system, count, n, u):
+    """One pass over the scalar rows (Q2): each wants u = 0, its force in its bounds. Returns max |A_ii df|."""
+    A, f = system.A, system.f
+    largest = 0.0
+    for i in range(3 * count, n):
+        low, high = own_bounds(system, count, i)
+        g = min(max(f[i] - u[i] / A[i, i], low), high)
+        df = g - f[i]
+        f[i] = g
+        add_response(A, i, (df,), n, u)
+        largest = max(largest, abs(A[i, i] * df))
+    return largest
+
+
+@inline
+def guess_depths(system, count, u):
+    """Guess sqrt(depth) at the end of the step of every contact that carries.
+
+    Before any force of a pass changes: what follows from a guess need not wait for the contacts before it.
+    """
+    for i in range(count):
+        depth = system.points[i, ZETA] - system.h * u[3 * i + 2]
+        system.points[i, GUESS] = math.sqrt(max(0.0, depth)) if system.f[3 * i + 2] > 0.0 else 0.0
+
+
+@inline
+def solve_point(system, i, w, a):
+    """Force of contact i alone: free velocity a, own block w."""
+    points = system.points
+    if system.model == IMPULSE:
+        return impulse_point(w, a, points[i, FRICTION])
+    zeta, guess = points[i, ZETA], points[i, GUESS]
+    return implicit_point(w, a, zeta, deflection_of(points, i), system.h, law_of(points, i), guess)
+
+
+@routine
+def sweep(system, count, n, u):
+    """One block Gauss-Seidel pass, each contact solved by itself. Returns the worst row's error |A_ii df| [m/s]."""
+    A, f = system.A, system.f
+    largest = scalar_sweep(system, count, n, u)
+    if system.model != IMPULSE:
+        guess_depths(system, count, u)
+    for i in range(count):
+        o = 3 * i
+        w = own_block(A, o)
+        old = (f[o], f[o + 1], f[o + 2])
+        end = (u[o], u[o + 1], u[o + 2])
+        new = solve_point(system, i, w, sub(end, smul(w, old)))
+        df = sub(new, old)
+        add_response(A, o, df, n, u)
+        f[o], f[o + 1], f[o + 2] = new
+        largest = max(largest, abs(w[0] * df[0]), abs(w[3] * df[1]), abs(w[5] * df[2]))
+    return largest
+
+
+@inline
+def point_residual(system, i, u, f):
+    """F of contact i: by how much its force f is not what its law says at the velocity u."""
+    points = system.points
+    if system.model == IMPULSE:
+        return impulse_residual(own_block(system.A, 3 * i), points[i, FRICTION], u, f)
+    return sub(f, end_force(points[i, ZETA], deflection_of(points, i), system.h, law_of(points, i), u))
+
+
+@routine
+def residual(system, count, n):
+    """F of all rows: by how much f is not what the laws say. Returns max |A_ii F| [m/s] (Q4), and |F|^2."""
+    A, f = system.A, system.f
+    u, F = system.work.rows[U], system.work.rows[RESIDUAL]
+    end_velocity(system, count, n, u)
+    largest = 0.0
+    for i in range(count):
+        o = 3 * i
+        off = point_residual(system, i, part3(u, o), part3(f, o))
+        part3_to(F, o, off)
+        for j in range(3):
+            largest = max(largest, abs(A[o + j, o + j] * off[j]))
+    for i in range(3 * count, n):
+        low, high = own_bounds(system, count, i)
+        F[i] = f[i] - min(max(f[i] - u[i] / A[i, i], low), high)
+        largest = max(largest, abs(A[i, i] * F[i]))
+    square = 0.0
+    for i in range(n):
+        square += F[i] * F[i]
+    return largest, square
+
+
+@inline
+def point_slopes(system, i, u, f, P, V):
+    """P = dF/df and V = dF/du of contact i."""
+    points = system.points
+    for r in range(3):
+        for j in range(3):
+            P[r, j] = 0.0
+            V[r, j] = 0.0
+    if system.model == IMPULSE:
+        impulse_slopes(own_block(system.A, 3 * i), points[i, FRICTION], u, f, P, V)
+    else:
+        end_force_slopes(points[i, ZETA], deflection_of(points, i), law_of(points, i), system.h, u, P, V)
+
+
+@routine
+def newton_matrix(system, count, n):
+    """M = dF/df = P + V A (Q6) where `residual` was, 1e-6 on the diagonal because coplanar points make A singular."""
+    A, f = system.A, system.f
+    M, u = system.work.matrix, system.work.rows[U]
+    P, V = system.work.blocks[0], system.work.blocks[1]
+    for i in range(count):
+        o = 3 * i
+        point_slopes(system, i, part3(u, o), part3(f, o), P, V)
+        for r in range(3):
+            for j in range(n):
+                M[o + r, j] = V[r, 0] * A[o, j] + V[r, 1] * A[o + 1, j] + V[r, 2] * A[o + 2, j]
+            for j in range(3):
+                M[o + r, o + j] += P[r, j]
+    for i in range(3 * count, n):
+        low, high = own_bounds(system, count, i)
+        inside = low < f[i] - u[i] / A[i, i] < high
+        for j in range(n):
+            M[i, j] = A[i, j] / A[i, i] if inside else 0.0
+        if not inside:
+            M[i, i] = 1.0
+    for i in range(n):
+        M[i, i] += 1e-6
+
+
+@routine
+def newton(system, count, n, tolerance):
+    """Semi-smooth Newton with halving (Q7) on F(f) = 0; leaves the best iterate in f. Returns steps and residual."""
+    f, work = system.f, system.work
+    start, best, F = work.rows[TRIAL], work.rows[BEST], work.rows[RESIDUAL]
+    error, square = residual(system, count, n)
+    copy(f, n, best)
+    least = error
+    steps = 0
+    while error > tolerance and steps < NEWTON_STEPS:
+        newton_matrix(system, count, n)
+        eliminate(work.matrix, n, F)
+        copy(f, n, start)
+        step = 1.0
+        before = square
+        change = work.matrix[0]
+        copy(F, n, change)
+        while True:
+            for i in range(n):
+                f[i] = start[i] - step * change[i]
+            error, square = residual(system, count, n)
+            if square <= (1.0 - 1e-4 * step) * before or step < 0.02:
+                break
+            step *= 0.5
+        steps += 1
+        if error < least:
+            least = error
+            copy(f, n, best)
+    copy(best, n, f)
+    return steps, least
+
+
+@routine
+def clamp_forces(system, count, n):
+    """Clamp forces to f_n >= 0, the friction disk and the bounds: Newton keeps them only to its tolerance."""
+    f = system.f
+    for i in range(count):
+        o = 3 * i
+        f[o], f[o + 1], f[o + 2] = clamp_to_cone(f[o], f[o + 1], f[o + 2], system.points[i, FRICTION], False)
+    for i in range(3 * count, n):
+        low, high = own_bounds(system, count, i)
+        f[i] = min(max(f[i], low), high)
+
+
+@routine
+def take_no_energy(system, count, n, u):
+    """Shorten impulses that missed the tolerance until their work f . (b + u) / 2 is not positive (Q9)."""
+    b, f = system.b, system.f
+    end_velocity(system, count, n, u)
+    free, added = 0.0, 0.0
+    for i in range(n):
+        free += f[i] * b[i]
+        added += f[i] * (u[i] - b[i])
+    if 2.0 * free + added > 0.0:
+        g = min(max(-2.0 * free / added, 0.0), 1.0) if added > 0.0 else 0.0
+        for i in range(n):
+            f[i] *= g
+
+
+@routine
+def sweep_again(system, count, n, sweeps, tolerance, error):
+    """Sweep up to ALL_SWEEPS in total from Newton's best iterate, whose residual is `error`; keeps the better end.
+
+    Returns its residual, and how many sweeps it took.
+    """
+    u, best = system.work.rows[U], system.work.rows[BEST]
+    copy(system.f, n, best)
+    end_velocity(system, count, n, u)
+    change = math.inf
+    swept = 0
+    while change > tolerance and sweeps + swept < ALL_SWEEPS:
+        change = sweep(system, count, n, u)
+        swept += 1
+    after, _ = residual(system, count, n)
+    if after <= error:
+        return after, swept
+    copy(best, n, system.f)
+    return error, swept
+
+
+@routine
+def solve(system, count, n, sweeps, tolerance):
+    """`solve_contacts`, within kernels."""
+    u = system.work.rows[U]
+    if n == 0:
+        return 0, False
+    end_velocity(system, count, n, u)
+    iterations = 0
+    change = math.inf
+    while change > tolerance and iterations < sweeps:
+        change = sweep(system, count, n, u)
+        iterations += 1
+    missed = False
+    if change > tolerance or iterations > SURE:
+        error, _ = residual(system, count, n)
+        if error > tolerance:
+            steps, error = newton(system, count, n, tolerance)
+            iterations += steps
+            clamp_forces(system, count, n)
+            error, _ = residual(system, count, n)
+        if error > tolerance:
+            error, swept = sweep_again(system, count, n, sweeps, tolerance, error)
+            iterations += swept
+        missed = error > max(tolerance, WORST)
+        if missed and system.model == IMPULSE:
+            take_no_energy(system, count, n, u)
+    end_velocity(system, count, n, u)  # without what the passes rounded
+    return iterations, missed
+
+
+@routine
+def largest_residual(system, count, n):
+    """`true_residual`, within kernels."""
+    if n == 0:
+        return 0.0
+    error, _ = residual(system, count, n)
+    return error
+
+
+@inline
+def named(system):
+    """The bundle `System` of a plain tuple."""
+    model, h, A, b, f, points, bounds, work = system
+    rows, matrix, blocks = work
+    return System(model, h, A, b, f, points, bounds, Scratch(rows, matrix, blocks))
+
+
+@routine
+def solve_plain(system, count, n, sweeps, tolerance):
+    """`solve` of a plain tuple."""
+    return solve(named(system), count, n, sweeps, tolerance)
+
+
+@routine
+def residual_plain(system, count, n):
+    """`largest_residual` of a plain tuple."""
+    return largest_residual(named(system), count, n)
+
+
+@kernel
+def solve_contacts(system, count, n, sweeps, tolerance):
+    """Forces f of the contacts and scalar rows that obey their laws together with u = b + A f (Q1-Q7).
+
+    Sweeps from the f given (warm start) until no row was off by more than the tolerance [m/s]; after `sweeps` of them
+    Newton, and if that stalls sweeps up to ALL_SWEEPS. What took more than SURE sweeps is judged by its residual.
+    system: the fields of `System`. Leaves u in work.rows[U].
+    Returns iterations (sweeps + Newton steps), and whether the residual is above WORST and the tolerance.
+    """
+    return solve_plain(system, count, n, sweeps, tolerance)
+
+
+@kernel
+def true_residual(system, count, n):
+    """Largest max |A_ii (f - law)| [m/s] where `solve_contacts` ended."""
+    return residual_plain(system, count, n)
