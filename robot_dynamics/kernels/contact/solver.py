@@ -150,20 +150,10 @@ def guess_depths(system, count, u):
         system.points[i, GUESS] = math.sqrt(max(0.0, depth)) if system.f[3 * i + 2] > 0.0 else 0.0
 
 
-@inline
-def solve_point(system, i, w, a):
-    """Force of contact i alone: free velocity a, own block w."""
-    points = system.points
-    if system.model == IMPULSE:
-        return impulse_point(w, a, points[i, FRICTION])
-    zeta, guess = points[i, ZETA], points[i, GUESS]
-    return implicit_point(w, a, zeta, deflection_of(points, i), system.h, law_of(points, i), guess)
-
-
 @routine
 def sweep(system, count, n, u):
     """One block Gauss-Seidel pass, each contact solved by itself. Returns the worst row's error |A_ii df| [m/s]."""
-    A, f = system.A, system.f
+    A, f, points = system.A, system.f, system.points
     largest = scalar_sweep(system, count, n, u)
     if system.model != IMPULSE:
         guess_depths(system, count, u)
@@ -172,7 +162,12 @@ def sweep(system, count, n, u):
         w = own_block(A, o)
         old = (f[o], f[o + 1], f[o + 2])
         end = (u[o], u[o + 1], u[o + 2])
-        new = solve_point(system, i, w, sub(end, smul(w, old)))
+        a = sub(end, smul(w, old))
+        if system.model == IMPULSE:
+            new = impulse_point(w, a, points[i, FRICTION])
+        else:
+            zeta, guess = points[i, ZETA], points[i, GUESS]
+            new = implicit_point(w, a, zeta, deflection_of(points, i), system.h, law_of(points, i), guess)
         df = sub(new, old)
         add_response(A, o, df, n, u)
         f[o], f[o + 1], f[o + 2] = new
