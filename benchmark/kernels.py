@@ -9,8 +9,10 @@ import numpy as np
 
 from robot_dynamics.compiler import lean
 from robot_dynamics.dynamics import workspace
-from robot_dynamics.kernels import batch, limbs, propagators, tree
+from robot_dynamics.kernels import batch, propagators, tree
 from robot_dynamics.kernels.lanes import aligned
+from robot_dynamics.kernels.star import aba, crba, rnea
+from robot_dynamics.kernels.star.layout import MEMORY
 from robot_dynamics.kinematics import point_rows
 
 from .cpp import REPEATS, Cpp, Robot
@@ -46,12 +48,12 @@ def limb_loop(what, levels, robot, Q, V, X, memory, out, H, repeats):
     for _ in range(repeats):
         for k in range(Q.shape[0]):
             if what == 0:
-                limbs.rnea(levels, robot, Q[k], V[k], X[k], NO_WRENCH, out)
+                rnea.rnea(levels, robot, Q[k], V[k], X[k], NO_WRENCH, out)
             elif what == 1:
-                limbs.place(levels, robot, Q[k], V[k], memory)
-                limbs.aba(levels, robot, Q[k], V[k], X[k], NO_WRENCH, None, memory, out)
+                aba.place(levels, robot, Q[k], V[k], memory)
+                aba.aba(levels, robot, Q[k], V[k], (X[k], NO_WRENCH, None), memory, out)
             else:
-                limbs.crba(levels, robot, Q[k], H)
+                crba.crba(levels, robot, Q[k], H)
 
 
 @lean
@@ -73,7 +75,7 @@ def loops(case: Case, driver: str) -> dict[str, Callable[[], float]]:
             arguments = (*case.states, workspace(model), *results)
         else:
             loop, robot = limb_loop, (model.limbs.levels, model.limbs.robot)
-            arguments = (*case.states, aligned((limbs.MEMORY,)), *results)
+            arguments = (*case.states, aligned((MEMORY,)), *results)
         calls[algorithm] = timed(partial(loop, what, *robot, *arguments), STATES * REPEATS)
     return calls
 

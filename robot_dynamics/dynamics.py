@@ -20,7 +20,7 @@ from .compiler import LANES
 from .cores import in_slices
 from .description import Array
 from .errors import SingularModelError
-from .kernels import batch, bodies, dense, limbs, tree, world
+from .kernels import batch, bodies, dense, star, tree, world
 from .kernels.rows import WORKSPACE
 from .model import Model
 
@@ -60,8 +60,8 @@ def _drive(model: Model, kernels: Kernels, name: str, q: ArrayLike, qd: ArrayLik
     return _drive(model, kernels, name, given[0], given[1], given[2], push)
 
 
-RNEA = limbs.inverse_dynamics, tree.inverse_dynamics
-ABA = limbs.forward_dynamics, tree.forward_dynamics
+RNEA = star.inverse_dynamics, tree.inverse_dynamics
+ABA = star.forward_dynamics, tree.forward_dynamics
 
 
 def inverse_dynamics(
@@ -197,7 +197,7 @@ def mass_matrix(model: Model, q: ArrayLike) -> Array:
     H = np.empty((model.nv, model.nv))
     try:
         if (limbed := model.limbs) is not None:
-            fine = limbs.mass_matrix(limbed.levels, limbed.robot, q, H)
+            fine = star.mass_matrix(limbed.levels, limbed.robot, q, H)
         else:
             fine = tree.mass_matrix(model.topology, model.parameters, q, workspace(model), H)
     except TypeError:

@@ -11,7 +11,7 @@ from .compiler import bound
 from .description import Array
 from .dynamics import check_regular, workspace
 from .errors import ParameterError
-from .kernels import limbs, tree
+from .kernels import star, tree
 from .kinematics import neutral
 from .model import Model
 
@@ -82,5 +82,5 @@ class Evaluator:
 def _driver(model: Model) -> tuple[ModuleType, tuple[object, ...], tuple[Array, ...]]:
     """The kernels for this model, what they take before the state, and what behind it."""
     if (limbed := model.limbs) is not None:
-        return limbs, (limbed.levels, limbed.robot), ()
+        return star, (limbed.levels, limbed.robot), ()
     return tree, (model.topology, model.parameters), (workspace(model),)

@@ -130,7 +130,7 @@ def point_motion(model: Model, points: Points, q: ArrayLike, qd: ArrayLike) -> t
     qd = checked("qd", qd, (model.nv,))
     position, velocity, bias = np.empty((3, len(points), 3))
     row, r = point_rows(model, points)
-    bodies.point_motion(model.topology, model.parameters, row, r, q, qd, position, velocity, bias)
+    bodies.point_motion(model.topology, model.parameters, (row, r), q, qd, position, velocity, bias)
     return position, velocity, bias
 
 

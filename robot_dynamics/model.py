@@ -18,9 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from .checks import checked, shaped
 from .description import Array, Inertial, Joint, Link, Robot, Rotor, Shape
 from .errors import ModelError, UnknownNameError
-from .kernels import limbs, rows, scalar
+from .kernels import rows, scalar
 from .kernels.bodies import center_of_mass
 from .kernels.dense import pivots
+from .kernels.star import layout as star
 from .kernels.tree import composites, forward_dynamics, mass_matrix
 
 IntArray = NDArray[np.int64]
@@ -48,7 +49,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Limbs:
-    """Equal serial limbs of revolute joints on the base, the whole rest of the robot (`kernels.limbs`)."""
+    """Equal serial limbs of revolute joints on the base, the whole rest of the robot (`kernels.star`)."""
 
     count: int
     levels: tuple[tuple[int, ...], ...]
@@ -520,11 +521,11 @@ def _derived(tree: Tree, packed: "_Packed") -> dict[str, Any]:
 
 
 def _limbs(tree: Tree, packed: _Packed) -> Limbs | None:
-    shape = limbs.shape(packed.topology, packed.parameters, tree.options["floating_base"])
+    shape = star.shape(packed.topology, packed.parameters, tree.options["floating_base"])
     if shape is None:
         return None
     count, depth = shape
-    return Limbs(count, limbs.levels_of(count, depth), limbs.pack(packed.parameters, count, depth))
+    return Limbs(count, star.levels_of(count, depth), star.pack(packed.parameters, count, depth))
 
 
 def _revived(*values: Any) -> Model:

@@ -490,10 +490,8 @@ class Plant:
     ) -> Callable[[], None]:
         """Return what writes the readings of this instant into these very arrays: `kernels.sensors.read_sensors`."""
         joints, state = self._joints, self._state
-        return bound(
-            sensors.read_sensors, joints.number, joints.data, state.q, state.qd, state.base_rate, mount, position,
-            velocity, effort, odometry, imu,
-        )  # fmt: skip
+        of_plant = (joints.number, joints.data), (state.q, state.qd, state.base_rate)
+        return bound(sensors.read_sensors, *of_plant, mount, (position, velocity, effort), odometry, imu)
 
     @property
     def energy(self) -> Energy:

@@ -15,7 +15,8 @@ import robot_dynamics as rd
 from robot_dynamics import compiler
 from robot_dynamics.compiler import cache
 from robot_dynamics.description import Robot, Rotor
-from robot_dynamics.kernels import batch, limbs
+from robot_dynamics.kernels import batch, star
+from robot_dynamics.kernels.star.layout import MOST_JOINTS
 from robot_dynamics.model import build_model
 
 SHAPES = [(4, 3), (6, 3), (3, 3), (2, 6), (5, 1), (8, 2)]
@@ -63,7 +64,7 @@ def check_batches(states, floating, depth):
 
 
 @pytest.mark.skipif(not config.DISABLE_JIT, reason="every depth compiles anew")
-@pytest.mark.parametrize("depth", range(1, limbs.DEEPEST + 1))
+@pytest.mark.parametrize("depth", range(1, MOST_JOINTS + 1))
 def test_every_depth(depth):
     test_lanes_give_what_the_tree_gives(depth, 3, depth, True)
     check_batches(2, True, depth)
@@ -91,7 +92,7 @@ def test_other_robots_go_to_the_tree(floating):
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="asks for machine code")
 def test_the_loop_over_limbs_is_made_of_vector_instructions(monkeypatch):
     monkeypatch.setattr(cache, "CACHE_FOLDER", None)  # code from the cache cannot be inspected
-    kernel = compiler.brief(limbs.inverse_dynamics.py_func)
+    kernel = compiler.brief(star.inverse_dynamics.py_func)
     model = limbed_model(0, 4, 3, True)
     q, qd, x, _ = random_state(model, 0)
     kernel(model.limbs.levels, model.limbs.robot, q, qd, x, np.empty(0), np.empty(model.nv))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many states of one robot in one call, LANES at a time, one per SIMD lane; a body's parameters serve all lanes.
 
-Any tree goes by the sentences of `tree`, spread over lanes. ABA of a robot of equal limbs is faster: as in `limbs`, a
+Any tree goes by the sentences of `tree`, spread over lanes. ABA of a robot of equal limbs is faster: as in `star`, a
 whole limb is walked by recursion on `levels`. Column k of lane o stands at `k * LANES + o` of its
 array. `i`, `iq`, `iv`: row of the joint at hand, its place in q and in qd.
 """
@@ -10,7 +10,6 @@ array. `i`, `iq`, `iv`: row of the joint at hand, its place in q and in qd.
 from ..compiler import LANES, Lanes, inline, lane, lean, spread, stack, to_lane, transpose, wide
 from . import tree
 from .lanes import aligned, lane3, lane6, lane9, to_lane3, to_lane6, to_lane9
-from .limbs import CA, CL, DEEPEST, DI, KEPT, UA, UL, E, U
 from .link import (
     accelerate,
     add_blocks,
@@ -39,13 +38,14 @@ from .scalar import (
     solve_blocks,
     sub,
 )
+from .star.layout import CA, CL, DI, KEPT, MOST_JOINTS, UA, UL, E, U
 
 F, T, M, H, N, SUMS = 0, 3, 6, 12, 21, 27
 """Columns of what the base feels: force, moment, blocks; their number."""
 W, STILL, A, AL, BASE = 0, 3, 0, 3, 6
 """Columns of the base's angular velocity and acceleration while qdd = 0, of its acceleration; number of either."""
 
-JOINTS = LANES * DEEPEST
+JOINTS = LANES * MOST_JOINTS
 SUMS_SIZE = SUMS * LANES
 BASE_SIZE = BASE * LANES
 VECTOR_SIZE = (JOINTS + 7) * LANES
@@ -166,18 +166,23 @@ def base_outward(floating, parameters, q, qd, base, motion, sums):
 
 
 @inline
-def aba_limb(levels, parameters, i, iq, iv, o, q, qd, tau, w, kept):
-    """Passes 1 and 2 of ABA over the limb ahead: I^a and p^a that its carrier, turning with w, feels (A3-A8)."""
+def aba_limb(levels, parameters, place, o, state, w, kept):
+    """Passes 1 and 2 of ABA over the limb ahead: I^a and p^a that its carrier, turning with w, feels (A3-A8).
+
+    place: i, iq, iv of its first joint. state: q, qd, tau.
+    """
     if len(levels) == 0:
         return (ZERO6, ZERO9, ZERO6), ZERO3, ZERO3
-    effort = lane(tau, iv * LANES + o)  # read before anything is kept, as in `limbs`
+    i, iq, iv = place
+    q, qd, tau = state
+    effort = lane(tau, iv * LANES + o)  # read before anything is kept, as in `star`
     c, s = sincos(lane(q, iq * LANES + o))
     E_, p = revolute_placement(row9(parameters, i, R0), row3(parameters, i, P0), c, s)
     wi, cl, ca = revolute_motion(E_, w, cross(w, cross(w, p)), lane(qd, iv * LANES + o))
     h = row3(parameters, i, MOMENT)
     inertia = row6(parameters, i, INERTIA)
     f, n = body_bias(h, inertia, wi)
-    tip, ft, nt = aba_limb(levels[1:], parameters, i + 1, iq + 1, iv + 1, o, q, qd, tau, wi, kept)
+    tip, ft, nt = aba_limb(levels[1:], parameters, (i + 1, iq + 1, iv + 1), o, state, wi, kept)
     M_, H_, N_ = add_blocks(body_blocks(parameters[i, MASS], h, inertia), tip)
     f = add(f, ft)
     n = add(n, nt)
@@ -193,20 +198,20 @@ def aba_limb(levels, parameters, i, iq, iv, o, q, qd, tau, w, kept):
     to_lane(kept, k + DI * LANES, di)
     to_lane(kept, k + U * LANES, u)
     M_, H_, N_ = project(M_, H_, N_, ul, ua, di)
-    f, n = project_force(M_, H_, N_, ul, ua, di, u, f, n, cl, ca)
+    f, n = project_force((M_, H_, N_), (ul, ua, di), u, (f, n), (cl, ca))
     f, n = force_to_parent(E_, p, f, n)
     return blocks_to_parent(E_, p, M_, H_, N_), f, n
 
 
 @inline
-def limb_inward(levels, parameters, i, iq, iv, q, qd, tau, base, sums, kept):
+def limb_inward(levels, parameters, place, state, base, sums, kept):
     """Add what the base feels of a limb to its sums (A3-A8)."""
     for o in range(LANES):
         f = lane3(sums, F * LANES + o)
         n = lane3(sums, T * LANES + o)
         blocks = blocks_of(sums, o)
         w = lane3(base, W * LANES + o)
-        own, fl, nl = aba_limb(levels, parameters, i, iq, iv, o, q, qd, tau, w, kept)
+        own, fl, nl = aba_limb(levels, parameters, place, o, state, w, kept)
         set_sums(sums, o, add(f, fl), add(n, nl), add_blocks(blocks, own))
 
 
@@ -225,10 +230,15 @@ def base_accelerate(tau, sums, base, motion, qdd):
 
 
 @inline
-def accelerate_limb(levels, parameters, i, iv, o, kept, a, al, qdd):
-    """Pass 3 of ABA over the limb ahead, its carrier accelerating at a, al (A3, A6)."""
+def accelerate_limb(levels, parameters, place, o, kept, motion, qdd):
+    """Pass 3 of ABA over the limb ahead, its carrier accelerating at a, al (A3, A6).
+
+    place: i, iv of its first joint. motion: a, al.
+    """
     if len(levels) == 0:
         return
+    i, iv = place
+    a, al = motion
     k = iv * KEPT * LANES + o
     cl = lane3(kept, k + CL * LANES)
     ca = lane3(kept, k + CA * LANES)
@@ -237,7 +247,7 @@ def accelerate_limb(levels, parameters, i, iv, o, kept, a, al, qdd):
     ua = lane3(kept, k + UA * LANES)
     x = joint_acceleration(ul, ua, lane(kept, k + DI * LANES), lane(kept, k + U * LANES), a, al)
     to_lane(qdd, iv * LANES + o, x)
-    accelerate_limb(levels[1:], parameters, i + 1, iv + 1, o, kept, a, (al[0], al[1], al[2] + x), qdd)
+    accelerate_limb(levels[1:], parameters, (i + 1, iv + 1), o, kept, (a, (al[0], al[1], al[2] + x)), qdd)
 
 
 @inline
@@ -246,7 +256,7 @@ def limb_outward(levels, parameters, i, iv, kept, motion, qdd):
     for o in range(LANES):
         a = lane3(motion, A * LANES + o)
         al = lane3(motion, AL * LANES + o)
-        accelerate_limb(levels, parameters, i, iv, o, kept, a, al, qdd)
+        accelerate_limb(levels, parameters, (i, iv), o, kept, (a, al), qdd)
 
 
 @lean
@@ -270,7 +280,7 @@ def limbed_forward_dynamics(levels, parameters, nq, nv, Q, QD, tau, QDD):
         for iv in range(first, nv, len(levels)):
             i = parameters.shape[0] - nv + iv
             iq = nq - nv + iv
-            limb_inward(levels, parameters, i, iq, iv, q, qd, effort, base, sums, kept)
+            limb_inward(levels, parameters, (i, iq, iv), (q, qd, effort), base, sums, kept)
         if floating:
             base_accelerate(effort, sums, base, motion, qdd)
         for iv in range(first, nv, len(levels)):

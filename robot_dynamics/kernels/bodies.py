@@ -150,8 +150,9 @@ def body_poses(topology, parameters, q, R_out, p_out):
 
 
 @kernel
-def point_motion(topology, parameters, point_rows, point_r, q, qd, position, velocity, bias):
-    """World position, velocity and Jdot qd (K2) of points (k, 3) fixed in rows; r in row axes."""
+def point_motion(topology, parameters, points, q, qd, position, velocity, bias):
+    """World position, velocity and Jdot qd (K2) of points: rows (k,) that they are fixed in, r (k, 3) in row axes."""
+    point_rows, point_r = points
     w = np.empty((topology.shape[0], WORKSPACE))
     rnea_outward(topology, parameters, q, qd, np.zeros(qd.shape[0]), ZERO3, w)
     world_poses(topology, w)

@@ -258,8 +258,12 @@ def project(M, H, N, ul, ua, di):
 
 
 @inline
-def project_force(M, H, N, ul, ua, di, u, f, n, cl, ca):
-    """p^a = p^A + I^a c + U D^-1 u (A8), with the blocks already those of I^a; the z of ca is 0, that of the axis."""
+def project_force(blocks, joint, u, force, c):
+    """p^a = p^A + I^a c + U D^-1 u (A8) of I^a, p^A and c = (cl, ca), with 0 as z of ca, that of the axis.
+
+    blocks: M, H, N. joint: U, linear and angular, and 1/D. force: f, n.
+    """
+    (M, H, N), (ul, ua, di), (f, n), (cl, ca) = blocks, joint, force, c
     g = di * u
     across = add(scale(ca[0], (H[0], H[3], H[6])), scale(ca[1], (H[1], H[4], H[7])))
     turning = add(scale(ca[0], (N[0], N[1], N[2])), scale(ca[1], (N[1], N[3], N[4])))
@@ -268,8 +272,9 @@ def project_force(M, H, N, ul, ua, di, u, f, n, cl, ca):
 
 
 @inline
-def revolute_project_force(M, H, N, ul, ua, di, u, f, n, cl, ca):
+def revolute_project_force(blocks, joint, u, force, c):
     """As `project_force` for I^a S = 0 with S the turn about z: third columns of H and N and the z of ca are 0."""
+    (M, H, N), (ul, ua, di), (f, n), (cl, ca) = blocks, joint, force, c
     g = di * u
     x = (H[0], H[3], H[6])
     y = (H[1], H[4], H[7])

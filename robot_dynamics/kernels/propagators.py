@@ -12,7 +12,7 @@ empty for all others. Callers put `divide` before what takes y.
 import numpy as np
 
 from ..compiler import each, inline, lean, routine
-from . import limbs, rows
+from . import rows
 from .dense import solve
 from .lanes import aligned, whole
 from .link import accelerate, joint_acceleration, propagate
@@ -41,21 +41,27 @@ from .rows import (
     set_column3,
 )
 from .scalar import IDENTITY, ZERO3, ZERO9, add9, apply_blocks, cross, matmul, scale9, sub, transpose
+from .star import contact_space as star
 from .tree import along
 
 
 @inline
-def cross_joint(forces, placed, p, ul, ua, di, kind, ratio, iv, c, z, y):
-    """What forces (f, n) do to a joint, into columns c, c + 1, .. of z and y; returns what its parent feels (P5)."""
+def cross_joint(forces, joint, dof, c, z, y):
+    """What forces (f, n) do to a joint, into columns c, c + 1, .. of z and y; returns what its parent feels (P5).
+
+    joint: E, p, U, linear and angular, 1/D. dof: kind and ratio of the joint, its row in z and y.
+    """
     if len(forces) == 0:
         return ()
+    placed, p, ul, ua, di = joint
+    kind, ratio, iv = dof
     f, n = forces[0]
     s = along(kind, f, n)
     if kind in (REVOLUTE, PRISMATIC):
         z[iv, c] += ratio * s
         y[iv, c] = di * s
     onward = propagate(placed, p, ul, ua, di, s, f, n)
-    return (onward, *cross_joint(forces[1:], placed, p, ul, ua, di, kind, ratio, iv, c + 1, z, y))
+    return (onward, *cross_joint(forces[1:], joint, dof, c + 1, z, y))
 
 
 @inline
@@ -91,7 +97,8 @@ def carry(robot, i, forces, c, z, y):
         ua = ZERO3 if dense else row3(w, i, UA)
         di = 0.0 if dense else w[i, DI]
         ratio = robot.parameters[i, RATIO]
-        forces = cross_joint(forces, row9(w, i, E), row3(w, i, P), ul, ua, di, kind, ratio, iv, c, z, y)
+        joint = (row9(w, i, E), row3(w, i, P), ul, ua, di)
+        forces = cross_joint(forces, joint, (kind, ratio, iv), c, z, y)
         i = parent(topology, i)
 
 
@@ -112,19 +119,17 @@ def contact_path(robot, i, r, frame, c, z, y):
 
 
 @routine
-def contact_paths(robot, count, carrier, seat, z, y):
+def contact_paths(robot, count, contact_rows, frames, z, y):
     """Paths of `count` contacts, three columns of z and y each.
 
-    carrier: their rows; seat (count, 12): its point in row axes and its axes (3, 3) in the world.
+    contact_rows: their rows; frames (count, 12): its point in row axes and its axes (3, 3) in the world.
     """
     if len(robot.levels) > 0:
-        limbs.contact_paths(
-            robot.levels, robot.limbed, robot.memory, robot.topology.shape[0], count, carrier, seat, z, y
-        )
+        star.contact_paths(robot.levels, robot.limbed, robot.memory, count, contact_rows, frames, z, y)
         return
     for a in range(count):
-        for i in each(carrier[a]):
-            contact_path(robot, i, row3(seat, a, 0), row9(seat, a, 3), 3 * a, z, y)
+        for i in each(contact_rows[a]):
+            contact_path(robot, i, row3(frames, a, 0), row9(frames, a, 3), 3 * a, z, y)
 
 
 @routine
@@ -132,7 +137,7 @@ def joint_path(robot, i, c, z, y):
     """Column c of z and y, of a unit effort of the one-dof joint of row i (P10)."""
     iv = first_v(robot.topology, i)
     if len(robot.levels) > 0:
-        limbs.joint_path(robot.levels, robot.limbed, robot.memory, iv, c, z, y)
+        star.joint_path(robot.levels, robot.limbed, robot.memory, iv, c, z, y)
         return
     for k in range(z.shape[0]):
         z[k, c] = 0.0
@@ -232,7 +237,7 @@ def set_block(A, a, b, S):
 def divide(robot, n, z, y):
     """y = D^-1 z of the first n columns: what paths of limbs and of mimic robots have left to do for all at once."""
     if len(robot.levels) > 0:
-        limbs.divide(robot.levels, robot.limbed, robot.memory, n, z, y)
+        star.divide(robot.levels, robot.limbed, robot.memory, n, z, y)
         return
     for c in range(n if robot.factor.shape[0] > 0 else 0):
         for k in range(z.shape[0]):
@@ -241,20 +246,20 @@ def divide(robot, n, z, y):
 
 
 @routine
-def couple(robot, g, count, n, carrier, z, y, A):
+def couple(robot, g, count, n, contact_rows, z, y, A):
     """A = g z^T y = g J H^-1 J^T of the paths of `count` contacts, three columns each, and n - 3 count joints (P8).
 
-    carrier: the rows that the contacts' paths start from, then the joints'. z, y, A have rows of whole lanes.
+    contact_rows: the rows that the contacts' paths start from, then the joints'. z, y, A have rows of whole lanes.
     """
     topology = robot.topology
     if len(robot.levels) > 0:
-        limbs.couple(robot.levels, robot.limbed, g, topology.shape[0], count, n, carrier, z, y, A)
+        star.couple(robot.levels, robot.limbed, g, (count, n), contact_rows, (z, y), A)
         return
     dense = robot.factor.shape[0] > 0
     for a in range(count):
-        for i in each(carrier[a]):
+        for i in each(contact_rows[a]):
             for b in range(a + 1):
-                for j in each(carrier[b]):
+                for j in each(contact_rows[b]):
                     S = scale9(g, block_product(topology, -1 if dense else meet(topology, i, j), 3 * a, 3 * b, z, y))
                     if a == b:
                         S = (S[0], S[1], S[2], S[1], S[4], S[5], S[2], S[5], S[8])
@@ -263,7 +268,7 @@ def couple(robot, g, count, n, carrier, z, y, A):
     for a in range(3 * count, n):
         for b in range(a + 1):
             other = b // 3 if b < 3 * count else b - 2 * count
-            i = -1 if dense else meet(topology, carrier[a - 2 * count], carrier[other])
+            i = -1 if dense else meet(topology, contact_rows[a - 2 * count], contact_rows[other])
             A[a, b] = g * product(topology, i, a, b, z, y)
             A[b, a] = A[a, b]
 
@@ -272,7 +277,7 @@ def couple(robot, g, count, n, carrier, z, y, A):
 def respond(robot, x):
     """Turn the row of x (1, nv), D^-1 z, into the joint acceleration Psi x that belongs to it (P15)."""
     if len(robot.levels) > 0:
-        limbs.respond(robot.levels, robot.limbed, robot.memory, x[0])
+        star.respond(robot.levels, robot.limbed, robot.memory, x[0])
     else:
         respond_tree(robot, x, robot.w[:, rows.A : rows.A + 6])
 
@@ -281,7 +286,7 @@ def respond(robot, x):
 def respond_all(robot, X, motion):
     """`respond` for the rows of X (n, nv); motion (rows, 6 n): room for the accelerations of each body."""
     if len(robot.levels) > 0:
-        limbs.respond_all(robot.levels, robot.limbed, robot.memory, X)
+        star.respond_all(robot.levels, robot.limbed, robot.memory, X)
     else:
         respond_tree(robot, X, motion)
 
@@ -334,23 +339,23 @@ def room(model, count):
 
 
 @lean
-def contact_space(robot, room, carrier, r, q, inertia, response):
+def contact_space(robot, room, contact_rows, r, q, inertia, response):
     """J H^-1 J^T (3k, 3k) into `inertia` (P7, P8), H^-1 J^T into the rows of `response` (3k, nv) (P12, P13).
 
     World axes at points r (k, 3) of rows, three rows and columns for each; matrices without rows leave one out.
     """
     robot = Robot(*robot)
-    vectors, paths, seat, motion, A = room
+    vectors, paths, frames, motion, A = room
     z, y = paths[0], paths[1]
-    count = carrier.shape[0]
+    count = contact_rows.shape[0]
     articulated_inertia(robot, q, vectors[0], vectors[1])
     for a in range(count):
-        set3(seat, a, 0, row3(r, a, 0))
-        set9(seat, a, 3, IDENTITY)
-    contact_paths(robot, count, carrier, seat, z, y)
+        set3(frames, a, 0, row3(r, a, 0))
+        set9(frames, a, 3, IDENTITY)
+    contact_paths(robot, count, contact_rows, frames, z, y)
     divide(robot, 3 * count, z, y)
     if inertia.shape[0] > 0:
-        couple(robot, 1.0, count, 3 * count, carrier, z, y, A)
+        couple(robot, 1.0, count, 3 * count, contact_rows, z, y, A)
         for i in range(inertia.shape[0]):
             for j in range(i + 1):
                 inertia[i, j] = A[i, j]

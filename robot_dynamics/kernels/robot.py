@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A robot in memory, and the algorithms of the driver that takes it: `limbs` for equal limbs on a base, else `tree`."""
+"""A robot in memory, and the algorithms of the driver that takes it: `star` for equal limbs on a base, else `tree`."""
 
 from typing import NamedTuple
 
@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler import routine, stack
-from . import limbs
 from .bodies import add_motions, books, displace, second_moment, twists, world_poses
 from .dense import factorize, solve
 from .lanes import aligned
 from .rows import FREE, GRAVITY, IV, KIND, WORKSPACE, W, part3_to, row3
+from .star import aba as star_aba
+from .star import contact_space as star_contacts
+from .star import motion as star_motion
+from .star.layout import MEMORY
 from .tree import (
     aba_accelerations,
     aba_inward,
@@ -31,9 +34,9 @@ Integers = NDArray[np.int64]
 class Robot(NamedTuple):
     """Packed robot and workspace of its driver.
 
-    levels: those of `limbs`, or () if `tree` takes the robot. topology, parameters: of `tree`; limbed: of `limbs`.
-    memory, w: workspaces of `limbs` and of `tree`. factor (nv, nv) or (0, 0): H's Cholesky factor of robots with mimic
-    joints. seen (rows,): rows whose poses and twists `limbs` leaves in w, then -1. f_ext (6 nb,): wrenches on bodies.
+    levels: those of `star`, or () if `tree` takes the robot. topology, parameters: of `tree`; limbed: of `star`.
+    memory, w: workspaces of `star` and of `tree`. factor (nv, nv) or (0, 0): H's Cholesky factor of robots with mimic
+    joints. seen (rows,): rows whose poses and twists `star` leaves in w, then -1. f_ext (6 nb,): wrenches on bodies.
     free (m,): first dofs of free joints.
     """
 
@@ -64,7 +67,7 @@ def robot_in_memory(
         topology,
         parameters,
         limbed,
-        memory=aligned((limbs.MEMORY,)),
+        memory=aligned((MEMORY,)),
         seen=np.full(len(topology), -1),
         w=aligned((len(topology), WORKSPACE)),
         factor=np.zeros((nv, nv) if mimic else (0, 0)),
@@ -82,8 +85,8 @@ def free_motion(robot, q, qd, tau, f_ext, added, there, qdd):
     """
     if len(robot.levels) > 0:
         if not there:
-            limbs.place(robot.levels, robot.limbed, q, qd, robot.memory)
-        limbs.aba(robot.levels, robot.limbed, q, qd, tau, f_ext, added, robot.memory, qdd)
+            star_aba.place(robot.levels, robot.limbed, q, qd, robot.memory)
+        star_aba.aba(robot.levels, robot.limbed, q, qd, (tau, f_ext, added), robot.memory, qdd)
         return -1
     return free_motion_of_tree(robot, q, qd, tau, f_ext, added, there, qdd)
 
@@ -119,8 +122,8 @@ def free_motion_of_tree(robot, q, qd, tau, f_ext, added, there, qdd):
 def update_poses(robot, q, qd):
     """Poses and twists that `free_motion` takes to be there."""
     if len(robot.levels) > 0:
-        limbs.books(robot.levels, robot.limbed, robot.memory, q, qd, stack(10))
-        limbs.show(robot.levels, robot.limbed, robot.memory, robot.seen, robot.w)
+        star_motion.energy_and_momentum(robot.levels, robot.limbed, robot.memory, q, qd, stack(10))
+        star_motion.write_rows(robot.levels, robot.limbed, robot.memory, robot.seen, robot.w)
     else:
         place(robot.topology, robot.parameters, q, robot.w)
 
@@ -129,7 +132,7 @@ def update_poses(robot, q, qd):
 def articulated_inertia(robot, q, still, answer):
     """What the paths of contacts need at q; still (nv,): zeros; answer (nv,): room for an acceleration."""
     if len(robot.levels) > 0:
-        limbs.articulated_inertia(robot.levels, robot.limbed, q, robot.memory)
+        star_contacts.articulated_inertia(robot.levels, robot.limbed, q, robot.memory)
     else:
         free_motion_of_tree(robot, q, still, still, still[:0], still, False, answer)
         world_poses(robot.topology, robot.w)
@@ -139,7 +142,7 @@ def articulated_inertia(robot, q, still, answer):
 def energy_and_momentum(robot, q, qd, out):
     """`bodies.books` of a state into `out` (10,), leaving poses and twists in the workspace."""
     if len(robot.levels) > 0:
-        limbs.books(robot.levels, robot.limbed, robot.memory, q, qd, out)
+        star_motion.energy_and_momentum(robot.levels, robot.limbed, robot.memory, q, qd, out)
         return
     place(robot.topology, robot.parameters, q, robot.w)
     world_poses(robot.topology, robot.w)
@@ -155,7 +158,7 @@ def energy_and_momentum(robot, q, qd, out):
 def second_moment_of(robot):
     """`bodies.second_moment` of a robot with a floating base, after `energy_and_momentum`."""
     if len(robot.levels) > 0:
-        return limbs.second_moment(robot.levels, robot.limbed, robot.memory)
+        return star_motion.second_moment(robot.levels, robot.limbed, robot.memory)
     return second_moment(robot.topology, robot.parameters, robot.w)
 
 
@@ -163,7 +166,7 @@ def second_moment_of(robot):
 def displace_base(robot, d):
     """Move a floating base and all it carries by d, world axes, after `energy_and_momentum`."""
     if len(robot.levels) > 0:
-        limbs.displace(robot.levels, robot.limbed, robot.memory, d)
+        star_motion.displace_all(robot.levels, robot.limbed, robot.memory, d)
     else:
         displace(robot.w, d)
 
@@ -172,22 +175,22 @@ def displace_base(robot, d):
 def add_rigid_motion(robot, x, v, spin):
     """Add the rigid motion (v at x, spin), world axes, to the twists of a floating base and all it carries."""
     if len(robot.levels) > 0:
-        limbs.add_motions(robot.levels, robot.limbed, robot.memory, x, v, spin)
+        star_motion.add_motions(robot.levels, robot.limbed, robot.memory, x, v, spin)
     else:
         add_motions(robot.w, x, v, spin)
 
 
 @routine
 def show_rows(robot):
-    """Have `limbs` leave in w poses and twists of the rows that are `seen`."""
+    """Have `star` leave in w poses and twists of the rows that are `seen`."""
     if len(robot.levels) > 0:
-        limbs.show(robot.levels, robot.limbed, robot.memory, robot.seen, robot.w)
+        star_motion.write_rows(robot.levels, robot.limbed, robot.memory, robot.seen, robot.w)
 
 
 @routine
 def update_twists(robot, qd, o):
-    """`bodies.twists` at the q of `free_motion` into columns o of w; `limbs` gives those of rows that are `seen`."""
+    """`bodies.twists` at the q of `free_motion` into columns o of w; `star` gives those of rows that are `seen`."""
     if len(robot.levels) > 0:
-        limbs.twists(robot.levels, robot.limbed, robot.memory, robot.seen, qd, o, robot.w)
+        star_motion.twists(robot.levels, robot.limbed, robot.memory, robot.seen, qd, o, robot.w)
     else:
         twists(robot.topology, robot.parameters, qd, o, robot.w)

@@ -43,11 +43,13 @@ def inertial(mount, base, qd, qdd):
 
 
 @brief
-def read_sensors(number, data, q, qd, base_rate, mount, position, velocity, effort, odometry, imu):
+def read_sensors(joints, state, mount, readings, odometry, imu):
     """Write what joints (n,), an Odometry and an Imu (numbers as they stand in the messages) read without noise.
 
-    number, data: of the plant's bundle of joints. A robot with a fixed base has an `odometry` without numbers.
+    joints: number and data of the plant's bundle. state: q, qd, base_rate. readings: positions, velocities, efforts.
+    A robot with a fixed base has an `odometry` without numbers.
     """
+    (number, data), (q, qd, base_rate), (position, velocity, effort) = joints, state, readings
     for j in range(number.shape[1]):
         position[j], velocity[j] = q[number[at.JOINT_Q, j]], qd[number[at.JOINT_V, j]]
         effort[j] = data[at.MOTOR, number[at.ACTUATOR, j]]

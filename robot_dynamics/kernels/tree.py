@@ -371,8 +371,9 @@ def read_off(topology, parameters, j, f, n, row, ratio, mass_matrix):
 
 
 @inline
-def walk(topology, parameters, w, j, f, n, row, ratio, mass_matrix):
+def walk(topology, parameters, w, j, force, row, ratio, mass_matrix):
     """Carry a force that arrives at row j to the root, and read off what each joint feels of it (C2, C3)."""
+    f, n = force
     while j > 0:
         read_off(topology, parameters, j, f, n, row, ratio, mass_matrix)
         k = parent(topology, j)
@@ -391,7 +392,7 @@ def free_block(topology, parameters, i, w, mass_matrix):
         f = (x[3], x[4], x[5])
         n = (x[0], x[1], x[2])
         f, n = force_to_parent(row9(w, i, E), row3(w, i, P), f, n)
-        walk(topology, parameters, w, parent(topology, i), f, n, iv + k, 1.0, mass_matrix)
+        walk(topology, parameters, w, parent(topology, i), (f, n), iv + k, 1.0, mass_matrix)
 
 
 @inline
@@ -424,7 +425,7 @@ def crba(topology, parameters, w, mass_matrix):
             mass_matrix[iv, iv] += ratio * ratio * (along(kind, f, n) + parameters[i, ARMATURE])
             f, n = force_to_parent(placed, p, f, n)
             n = add(n, row3(parameters, i, ROTOR))
-            walk(topology, parameters, w, parent(topology, i), f, n, iv, ratio, mass_matrix)
+            walk(topology, parameters, w, parent(topology, i), (f, n), iv, ratio, mass_matrix)
 
 
 @brief
@@ -549,7 +550,7 @@ def bare_inward(topology, i, tau, w):
         M_, H_, N_ = project(M_, H_, N_, ul, ua, di)
         cl = row3(w, i, CL)
         ca = row3(w, i, CA)
-        f, n = revolute_project_force(M_, H_, N_, ul, ua, di, u, f, n, cl, ca)
+        f, n = revolute_project_force((M_, H_, N_), (ul, ua, di), u, (f, n), (cl, ca))
         f, n = force_to_parent(placed, p, f, n)
         M_, H_, N_ = revolute_blocks_to_parent(placed, p, M_, H_, N_)
         add_to_parent(w, j, M_, H_, N_, f, n)
@@ -583,7 +584,7 @@ def inward(topology, parameters, i, qd, tau, added, w):
     keep_joint(w, i, ul, ua, di, u)
     if j > 0:
         M_, H_, N_ = project(M_, H_, N_, ul, ua, di)
-        f, n = project_force(M_, H_, N_, ul, ua, di, u, f, n, cl, ca)
+        f, n = project_force((M_, H_, N_), (ul, ua, di), u, (f, n), (cl, ca))
         f, n = force_to_parent(placed, p, f, n)
         M_, H_, N_ = blocks_to_parent(placed, p, M_, H_, N_)
         add_to_parent(w, j, M_, H_, N_, f, n)

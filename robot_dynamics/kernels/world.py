@@ -164,14 +164,18 @@ def inverse_dynamics_world(topology, parameters, q, qd, qdd, f_ext, tau, wrench)
         if b >= 0:
             write6d(wrench, b, fi)
         if dofs(topology[i, KIND]) == 1:
-            spin_rotor(topology, parameters, w, i, qd, qdd, v, a, f, tau)
+            spin_rotor(topology, parameters, w, i, (qd, qdd), (v, a), f, tau)
     for k in range(6):
         wrench[0, k] = 0.0
 
 
 @routine
-def spin_rotor(topology, parameters, w, i, qd, qdd, v, a, f, tau):
-    """Geared rotor of joint i (G3; momentum k per joint rate, on the parent) and plain armature."""
+def spin_rotor(topology, parameters, w, i, rates, motion, f, tau):
+    """Geared rotor of joint i (G3; momentum k per joint rate, on the parent) and plain armature.
+
+    rates: qd, qdd. motion: twists and accelerations of all rows.
+    """
+    (qd, qdd), (v, a) = rates, motion
     j = parent(topology, i)
     iv = first_v(topology, i)
     ratio = parameters[i, RATIO]
@@ -252,14 +256,18 @@ def coriolis_matrix(topology, parameters, q, qd, C):
     for i in range(rows - 1, 0, -1):
         j = parent(topology, i)
         for a in range(dofs(topology[i, KIND])):
-            coriolis_column(topology, parameters, w, v, i, a, I_c[i], B_c[i], C)
+            coriolis_column(topology, parameters, w, v, (i, a), I_c[i], B_c[i], C)
         accumulate(I_c[i], I_c[j])
         accumulate(B_c[i], B_c[j])
 
 
 @routine
-def coriolis_column(topology, parameters, w, v, i, a, I_c, B_c, C):
-    """Column and row of C of dof a of row i (K6): F1 = I ds + B s, F2 = I s, F3 = B^T s, over the ancestors."""
+def coriolis_column(topology, parameters, w, v, dof, I_c, B_c, C):
+    """Column and row of C of dof a of row i (K6): F1 = I ds + B s, F2 = I s, F3 = B^T s, over the ancestors.
+
+    dof: i, a.
+    """
+    i, a = dof
     s = axis(topology, parameters, w, i, a)
     F1 = add6d(times(I_c, motion_cross(read6d(v, i), s)), times(B_c, s))
     F2 = times(I_c, s)
