@@ -15,7 +15,7 @@ def generate_launch_description():
 
 def start(context):
     part = given(context, "part")
-    simulated = [] if part == "control" else [plant(context, loop=True)]
+    simulated = [] if part == "control" else [plant(context, loop=True, alone=part == "plant")]
     control = [] if part == "plant" else controlling(context)
     return [*simulated, *control, *view(context, frames=bool(simulated))]
 

@@ -86,7 +86,7 @@ def loop(_own_domain: None) -> Iterator[Loop]:
         environment.setenv("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")  # both computers share this one's memory
         robot, desk, line = stack.enter_context(two_computers())
         with robot.inside():
-            nodes = [node("plant", *RATES)]
+            nodes = [node("plant", *RATES, "-p", "plant:max_command_age:=0.0")]
         with desk.inside():
             nodes += [node("controller", "-p", "trot:=true"), node("feedforward")]
         with running(*nodes), robot.inside(), peer() as us:

@@ -86,23 +86,26 @@ def test_nodes_of_the_loop_run_in_real_time_where_that_is_permitted_while_they_a
     permitted = subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
     awake = os.access(DEVICE, os.W_OK)
     ordinary = {(os.SCHED_OTHER, 0)}
-    expected = {(os.SCHED_FIFO, 50), (os.SCHED_FIFO, 49)} if permitted else ordinary
-    nodes = [Process("plant"), Process("feedforward", *SIMULATED)]
-    with running(*nodes), peer() as us:
-        for node in nodes:
+    priorities = {"controller": 54, "feedforward": 52, "plant": 50, "monitor": 40}
+    nodes = {name: Process(name, *([] if name == "plant" else SIMULATED)) for name in priorities}
+    with running(*nodes.values()), peer() as us:
+        for name, node in nodes.items():
             node.await_line("ready")
-            assert policies(node) == expected
-            assert os.sched_getparam(node.popen.pid).sched_priority == (50 if permitted else 0)
-            assert any("thread_priority 50 is not permitted" in line for line in node.lines) != permitted
+            own = priorities[name]
+            assert policies(node) == ({(os.SCHED_FIFO, own), (os.SCHED_FIFO, own - 1)} if permitted else ordinary)
+            assert os.sched_getparam(node.popen.pid).sched_priority == (own if permitted else 0)
+            assert any(f"thread_priority {own} is not permitted" in line for line in node.lines) != permitted
+        for node in (nodes["plant"], nodes["feedforward"]):
             assert keeps_processors_awake(node) == awake
             assert any("wake_latency 0 s is not permitted" in line for line in node.lines) != awake
         fast = Parameter("real_time_factor", value=0.0).to_parameter_msg()
         assert us.call(SetParameters, "plant/set_parameters", parameters=[fast]).results[0].successful
-        change(us, "feedforward", Transition.TRANSITION_DEACTIVATE)
-        for node in nodes:
+        for name in ("controller", "feedforward", "monitor"):
+            change(us, name, Transition.TRANSITION_DEACTIVATE)
+        for node in nodes.values():
             assert policies(node) == ordinary
             assert not keeps_processors_awake(node)
-        assert [node.end() for node in nodes] == [(0, [])] * 2
+        assert [node.end() for node in nodes.values()] == [(0, [])] * 4
 
 
 def policies(node: Process) -> set[tuple[int, int]]:

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from nav_msgs.msg import Odometry
-from ros_nodes import URDF, Process, Sensors, peer, running
+from ros_nodes import URDF, Process, Sensors, nanoseconds, peer, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 
@@ -125,3 +125,37 @@ def test_odom_of_another_frame_is_refused_and_named_until_it_is_right():
         us.until(lambda: (sensors.tick(), us.status("feedforward")["message"] == "no odom")[-1], "the silence")
         us.until(lambda: status("trunk")["message"] == "dry run", "the recovery")
         assert node.end() == (0, [])
+
+
+def test_simulated_time_waits_for_commands_that_are_late_and_says_so_but_not_for_ever():
+    plant = Process(
+        "plant",
+        "-p",
+        "update_rate:=250.0",
+        "-p",
+        "timestep:=0.002",
+        "-p",
+        "max_command_age:=0.05",
+        "-p",
+        "lockstep_timeout:=3.0",
+    )
+    with running(plant), peer() as us:
+        states = us.listen(JointState, "joint_states")
+        us.until(lambda: states, "the plant")
+
+        def command() -> None:
+            newest = states[-1]
+            us.send("joint_commands", JointState(header=newest.header, name=newest.name, position=newest.position))
+            us.spin(0.01)
+
+        def time() -> float:
+            return 1e-9 * nanoseconds(states[-1].header.stamp)
+
+        us.until(lambda: (command(), us.status("plant").get("message", "").endswith("following"))[-1], "following")
+        last = time()
+        us.until(lambda: "time waits for commands" in us.status("plant").get("message", ""), "the wait")
+        us.take()
+        assert time() - last < 0.05 + 0.02
+        assert (us.status("plant")["level"], us.status("plant")["message"].split(": ")[1]) == ("1", "following")
+        us.until(lambda: us.status("plant")["message"].endswith("timed out"), "the timeout")
+        assert float(us.status("plant")["waited for commands [s]"]) >= 3.0

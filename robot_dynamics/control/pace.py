@@ -35,6 +35,10 @@ class Pace:
         """Let the deadlines begin with the next tick that waits."""
         self._recent.clear()
 
+    def put_off(self, span: float) -> None:
+        """Let the deadlines be later by `span` [s]: what was waited for is not caught up."""
+        self._deadline += span
+
     def wait(self) -> None:
         """Sleep until the end of this tick's period."""
         now = time.monotonic()

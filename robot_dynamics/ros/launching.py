@@ -228,13 +228,17 @@ def listed(context: LaunchContext, name: str) -> list[str] | None:
     return words or None
 
 
-def plant(context: LaunchContext, *, loop: bool = False) -> Node:
-    """Start the simulated robot; it makes /clock, so it follows none."""
+def plant(context: LaunchContext, *, loop: bool = False, alone: bool = False) -> Node:
+    """Start the simulated robot; it makes /clock, so it follows none.
+
+    alone: its controllers are on another computer. How late their commands come is then a figure to see, not to hide.
+    """
     overrides = {
         "contact_model": given(context, "contact_model") or None,
         "real_time_factor": number(context, "real_time_factor"),
         "start_paused": switched(context, "paused"),
         "clearance": number(context, "clearance"),
+        "max_command_age": 0.0 if alone else None,
     }
     return node(context, "plant", overrides, loop=loop)
 

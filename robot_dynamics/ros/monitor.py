@@ -3,6 +3,7 @@
 """Node `monitor`: mass matrix, energies, model error and diagnostics of a running robot."""
 
 from collections import deque
+from collections.abc import Set
 from dataclasses import astuple, fields
 
 import numpy as np
@@ -89,6 +90,16 @@ class MonitorNode(Component):
         self.update_contacts = self.waiting(MultiDOFJointState, "contacts", self.on_contacts, EVERY)
         self.subscription(JointState, "joint_commands", self.on_command, SENSOR, raw=True)
         self.timer(1.0 / self.values.rate, self.on_tick)
+        self.hurry(self.values.thread_priority)
+
+    def stop(self) -> None:
+        """Come no longer before others."""
+        self.hurry()
+
+    def changed(self, names: Set[str]) -> None:
+        """Use a new priority; all else is read where it is used."""
+        if self.active and "thread_priority" in names:
+            self.hurry(self.values.thread_priority)
 
     def on_state(self, data: bytes) -> None:
         """Account for a state with the base and the contacts of its stamp; now and then publish the residual."""

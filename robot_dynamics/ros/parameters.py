@@ -170,11 +170,18 @@ class PlantParameters(RobotParameters):
         fixed=True,
     )
     effort_scale: float = parameter(1.0, "Fraction of the URDF effort limits that commands may use.", low=0, high=1)
+    max_command_age: float = parameter(
+        0.0,
+        "Simulated time stands still rather than let the commands that are followed become older than this, for "
+        "lockstep_timeout of wall time at most; 0: it goes on.",
+        "s",
+        low=0,
+    )
     lockstep: bool = parameter(
         False, "Wait in every tick for joint_commands stamped with its state; time stands until the first.", fixed=True
     )
     lockstep_timeout: float = parameter(
-        0.5, "Wall time after which lockstep goes on without a command.", "s", low=0.001
+        0.5, "Wall time after which a plant that waits for a command goes on without.", "s", low=0.001
     )
     push_duration: float = parameter(0.1, "Duration of a wrench from ~/push.", "s", low=0, high=10)
     odom_frame: str = parameter("odom", "Frame of odom.", fixed=True)
@@ -260,9 +267,9 @@ class FeedforwardParameters(RobotParameters):
         False, "Publish contacts estimated from joint efforts, for robots without foot sensors.", fixed=True
     )
     thread_priority: int = parameter(
-        50,
+        52,
         "SCHED_FIFO priority while active, where the system permits it, one less for threads of DDS; 0: ordinary "
-        "threads.",
+        "threads. Before the plant, 50: whoever simulates does not keep the loop waiting.",
         low=0,
         high=99,
     )
@@ -305,6 +312,13 @@ class MonitorParameters(RobotParameters):
     consistency_limit: float = parameter(
         1e-6, "Largest difference between tau and RNEA(ABA(tau)) that is fine.", "N m", low=0
     )
+    thread_priority: int = parameter(
+        40,
+        "SCHED_FIFO priority while active, where the system permits it, one less for threads of DDS; 0: ordinary "
+        "threads. Behind all that closes the loop.",
+        low=0,
+        high=99,
+    )
     closed_form: bool = parameter(
         True, "Check the mass matrix of limbs of at most 4 joints against their closed form, once a second.", fixed=True
     )
@@ -331,6 +345,13 @@ class ControllerParameters(RobotParameters):
         "", "Child frame that odom must have; odom of another is refused; empty: the root link.", fixed=True
     )
     state_timeout: float = parameter(0.1, "Age at which joint_states is refused.", "s", low=0.001)
+    thread_priority: int = parameter(
+        54,
+        "SCHED_FIFO priority while active, where the system permits it, one less for threads of DDS; 0: ordinary "
+        "threads. Before the plant, 50: whoever simulates does not keep the loop waiting.",
+        low=0,
+        high=99,
+    )
 
 
 NODES: dict[str, type[RobotParameters]] = {

@@ -29,6 +29,7 @@ from ..control.actuation import SAME_INSTANT, Actuation
 from ..control.guard import NONE
 from ..control.imu import ImuMount
 from ..control.pace import Pace
+from ..control.patience import Patience
 from ..control.payload import Payloads
 from ..control.posture import Posture
 from ..control.robot import immovable
@@ -123,6 +124,7 @@ class PlantNode(Component):
         self.sensed = -np.inf
         self.streams = {"joint_commands": actuation.targets, "effort_controller/commands": actuation.efforts}
         self.ages: dict[str, deque[float]] = {name: deque(maxlen=1000) for name in self.streams}
+        self.patience = Patience(list(self.streams.values()))
         self.late, self.late_at = "", -np.inf
         self.inbox: deque[tuple[str, Callable[[Any], None], Any]] = deque(maxlen=1024)
         self.wishes: deque[Callable[[], None]] = deque()
@@ -269,6 +271,8 @@ class PlantNode(Component):
             if self.values.lockstep:
                 self.await_command()
             self.read_inbox()
+            if self.values.max_command_age:
+                self.hold_for_commands(self.values.max_command_age)
             self.note_age()
             if self.simulation.paused:
                 self.count_listeners()  # a single step is for whoever listens by now
@@ -304,6 +308,30 @@ class PlantNode(Component):
                 handler(msg)
             except RobotDynamicsError as problem:
                 self.refuse(topic, problem)
+
+    def hold_for_commands(self, limit: float) -> None:
+        """Let time stand still while the commands that are followed are older than `limit` [s]."""
+        began = told = time.monotonic()
+        while self.held_up(limit):
+            time.sleep(self.pace.period)
+            self.read_inbox()
+            now = time.monotonic()
+            if now - told > CLOCK_PERIOD:
+                self.patience.waited(now - told, now)
+                told = now
+                self.tell_time()
+            if now - began > self.values.lockstep_timeout:
+                self.patience.give_up(self.simulation.time, limit)
+        if (now := time.monotonic()) - began > self.pace.period:
+            self.patience.waited(now - told, now)
+            self.pace.put_off(now - began)
+
+    def held_up(self, limit: float) -> bool:
+        """Whether commands that are followed are older than `limit` [s], and the robot would have to do with them."""
+        s = self.simulation
+        if self.stopping or s.paused or s.actuation.state != "following":
+            return False
+        return self.patience.runs_out(s.time, limit)
 
     def note_age(self) -> None:
         """Remember how old the commands are that this tick uses, and say once that they come too old to be used."""
@@ -547,6 +575,7 @@ class PlantNode(Component):
             (self.immovable, f"{self.immovable} joints with friction above their effort limit"),
             ((clocks := self.sources("/clock")) > 1, f"{clocks} publishers on /clock"),
             (self.recently_late(), f"joint_commands {self.late}"),
+            (share := self.patience.share(time.monotonic()), f"time waits for commands, {share:.0%} of it"),
         )
         for doubtful, text in doubts:
             if doubtful:
@@ -565,6 +594,7 @@ class PlantNode(Component):
             "commands from before the epoch": a.outdated,
             **self.command_ages(),
             **self.pace.figures(),
+            **({"waited for commands [s]": self.patience.total} if self.values.max_command_age else {}),
             "contact solver residual": self.plant.solver.residual,
             "unconverged steps": self.plant.solver.unconverged,
             "energy balance error [J]": energy.balance_error,
