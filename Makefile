@@ -6,6 +6,7 @@ VENV        ?= .venv$(if $(filter jazzy,$(ROS_WHEELS)),-jazzy)
 ROBOT       ?=
 DURATION    ?= 10
 PYTEST_ARGS ?=
+WORKERS     ?= 3
 
 SHELL := /bin/bash -o pipefail
 BIN   := $(VENV)/bin
@@ -35,9 +36,9 @@ help: ## List the targets
 
 venv: $(TEST) ## Set up .venv with everything (ROS_WHEELS=jazzy: rclpy of Jazzy instead of Kilted)
 
-test: $(TEST) ## Run the tests, real rclpy included (PYTEST_ARGS=...)
+test: $(TEST) ## Run the tests, real rclpy included, WORKERS=3 files at a time (PYTEST_ARGS=...)
 	$(BIN)/robot_dynamics warm-up
-	$(BIN)/python -m pytest -m "not thorough" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not thorough" -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 test-quick: $(TEST) ## Run what needs neither rclpy nor long: for the desk
 	$(BIN)/robot_dynamics warm-up

@@ -18,6 +18,7 @@ from .contact.points import contact_points
 from .contact.spring_damper import SpringDamper
 from .contact.terrain import Plane, Surface, pack
 from .description import Array
+from .divergence import BASE, Divergence
 from .errors import DivergedError, ParameterError, ShapeError, SingularModelError
 from .kernels import rows, sensors
 from .kernels.contact.solver import IMPLICIT, IMPULSE
@@ -25,7 +26,7 @@ from .kernels.lanes import aligned
 from .kernels.robot import Robot, robot_in_memory
 from .kernels.simulation import memory as at
 from .kernels.simulation import run
-from .kernels.simulation.ledger import ENERGY_JUMP, FINE, NOT_FINITE
+from .kernels.simulation.ledger import ENERGY_JUMP, FINE, NOT_FINITE, SINGULAR
 from .kinematics import Points, neutral, point_rows
 from .model import ONE_DOF, Model
 
@@ -209,6 +210,7 @@ class Measurement:
 REASONS = {
     NOT_FINITE: "the state is no longer finite",
     ENERGY_JUMP: "energy appeared from nothing",
+    SINGULAR: "the mass matrix became singular",
 }
 
 
@@ -294,7 +296,7 @@ class Plant:
         self._ground.points[:, at.SURFACE] = -1.0
         self._ground.points[:k, at.DEFLECTION : at.DEFLECTION + 2] = start
         self._state.q[:], self._state.qd[:] = q, qd
-        self.diverged = ""
+        self._divergence: Divergence | None = None
         self._rng = np.random.default_rng(self.params.seed)
         noise = self.params.noise
         self._bias = {
@@ -420,16 +422,49 @@ class Plant:
             self._command.now[0] = given[max(min(len(log), len(given)), 1) - 1]
 
     def _run(self, arrays: tuple[tuple[Any, ...], ...], steps: int, log: Array = NO_LOG) -> None:
-        if self.diverged:
-            raise DivergedError(f"the plant stopped: {self.diverged}; reset it first")
+        if self._divergence is not None:
+            raise DivergedError(f"the plant stopped: {self._divergence}; reset it first")
+        before, commands = int(self._state.counters[at.STEPS]), arrays[5][0]
         status = self._take_steps(arrays, steps, log)
         if status != FINE:
-            raise self.stopped(status)
+            taken = int(self._state.counters[at.STEPS]) - before
+            raise self.stopped(status, commands[min(taken, len(commands) - 1)])
 
-    def stopped(self, status: int) -> DivergedError:
-        """Stay where a step ended with this, not FINE; returns what tells so."""
-        self.diverged = f"{REASONS[status]} at t = {self.time:.6g} s"
-        return DivergedError(f"the plant stopped: {self.diverged}; its last good state is kept")
+    def stopped(self, status: int, command: Array) -> DivergedError:
+        """Stay where a step under `command` (5, n) ended with this, not FINE; returns what tells so."""
+        self._divergence = self._explained(status, command.copy())
+        return DivergedError(f"the plant stopped: {self._divergence}; its last good state is kept")
+
+    def explain(self) -> Divergence | None:
+        """Say why the plant stopped: step, joint, contact, and the state to see it again; None if it has not."""
+        return self._divergence
+
+    def _explained(self, status: int, command: Array) -> Divergence:
+        dofs, qd = self._joints.dofs, self.qd
+        acceleration = (dofs[at.V_NEXT] - qd) / self.params.timestep
+        size = np.where(np.isfinite(acceleration), np.abs(acceleration), np.inf)
+        dof = int(self._state.counters[at.SINGULAR_DOF]) if status == SINGULAR else int(np.argmax(size))
+        link, depth, force = "", 0.0, 0.0
+        if len(self.points):
+            points = self._ground.points
+            forces = np.linalg.norm(points[:, at.FORCE_WORLD : at.FORCE_WORLD + 3], axis=1)
+            c = int(np.argmax(np.where(np.isfinite(forces), forces, np.inf)))
+            if forces[c] != 0.0:
+                link, depth, force = (
+                    self.points.link[c % len(self.points)],
+                    float(points[c, at.DEPTH]),
+                    float(forces[c]),
+                )
+        step = int(self._state.counters[at.STEPS]) + 1
+        moving = self._joint_of(dof), float(acceleration[dof])
+        deflection = self._ground.points[: len(self.points), at.DEFLECTION : at.DEFLECTION + 2].copy()
+        start = self.q, qd, deflection, command
+        return Divergence(REASONS[status], step, self.time, *moving, link, depth, force, *start)
+
+    def _joint_of(self, dof: int) -> str:
+        first = self._joints.number[at.JOINT_V]
+        own = [j for j in range(self._n) if first[j] <= dof]
+        return self.model.joint_names[max(own, key=lambda j: int(first[j]))] if own else BASE
 
     @property
     def bundles(self) -> tuple[Robot, at.Joints, at.Ground, at.State, at.Command]:

@@ -143,7 +143,7 @@ def _follow(runs: list[_Run], laying: Lock) -> None:
         for run, count, end in zip(runs, taken, status, strict=True):
             run.taken += int(count)
             if end != FINE:
-                run.stop(str(run.plant.stopped(end)))
+                run.stop(str(run.plant.stopped(end, run.ahead()[0])))
         runs = [run for run in runs if not run.problem and run.taken < len(run.log)]
     for run in runs:
         _follow_alone(run)

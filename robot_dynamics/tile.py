@@ -31,7 +31,7 @@ def form(plant: Plant) -> Hashable:
     robot, joints, ground, _, command = plant.bundles
     equal = robot.topology, joints.number, ground.row
     sizes = [np.shape(x) for bundle in plant.bundles for x in bundle if x is not command.now]
-    return plant.settings, *(x.tobytes() for x in equal), *sizes, plant.diverged and id(plant)
+    return plant.settings, *(x.tobytes() for x in equal), *sizes, plant.explain() and id(plant)
 
 
 def side_by_side(arrays: Sequence[NDArray[Any]]) -> Lanes:

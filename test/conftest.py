@@ -6,33 +6,25 @@ Nodes of one file would else be seen in the next: rclpy's lifecycle nodes stay o
 """
 
 import itertools
-import socket
+import os
 from collections.abc import Iterator
 
 import pytest
 
+from robot_dynamics.ros.domain import DOMAINS, claimed
+
 
 @pytest.fixture(scope="session")
 def domains() -> Iterator[int]:
-    """Numbers of domains in turn; above 101 ports collide with those Linux hands out."""
-    return itertools.cycle(range(1, 101))
+    """Numbers of domains in turn; of several workers each has its own, which nodes that linger do not leave."""
+    worker, workers = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]), "PYTEST_XDIST_WORKER_COUNT"
+    return itertools.cycle(range(1 + worker, DOMAINS + 1, int(os.environ.get(workers, "1"))))
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _own_domain(domains: Iterator[int]) -> Iterator[None]:
-    domain, claim = next((domain, claim) for domain in itertools.islice(domains, 100) if (claim := claimed(domain)))
+    domain, claim = next((domain, claim) for domain in itertools.islice(domains, DOMAINS) if (claim := claimed(domain)))
     with claim, pytest.MonkeyPatch.context() as environment:
         environment.setenv("ROS_DOMAIN_ID", str(domain))
         environment.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
         yield
-
-
-def claimed(domain: int) -> socket.socket | None:
-    """Claim a domain by the last of its 250 ports [DDSI-RTPS 9.6]; None if somebody else has."""
-    claim = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    try:
-        claim.bind(("127.0.0.1", 7400 + 250 * domain + 249))
-    except OSError:
-        claim.close()
-        return None
-    return claim

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the plant node promises to whoever listens: clock, states, sensors, contacts, services."""
 
+import json
 import signal
 import time
 from collections.abc import Iterator
@@ -194,6 +195,8 @@ def test_a_push_beyond_all_measure_pauses_with_the_reason_until_the_reset(us):
     us.send("plant/push", push)
     us.until(lambda: "the plant stopped" in us.status("plant").get("message", ""), "the diagnostic")
     assert us.status("plant")["level"] == "2"
+    assert "the floating base accelerates most" in us.status("plant")["message"]
+    assert len(json.loads(us.status("plant")["last good q"])) == 19
     assert np.isfinite(us.heard["joint_states"][-1].position).all()
     us.call(Trigger, "plant/reset")
     us.call(SetBool, "plant/pause", data=False)

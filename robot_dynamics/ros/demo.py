@@ -32,6 +32,7 @@ from ..errors import RobotDynamicsError
 from ..recording import Recording
 from ..share import parameter_files
 from . import wire
+from .domain import own_domain
 
 Progress = Callable[[str, float], None]
 """Called with what is going on and the fraction done."""
@@ -187,36 +188,29 @@ def run_loop(urdf: Path, legs: Legs, duration: float, real_time_factor: float, p
     RobotDynamicsError
         A node ended, or published nothing in time.
     """
-    environment = {"ROS_DOMAIN_ID": str(own_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-    os.environ.update(environment)
     # Only the feet touch: some robots have hundreds of points, and all of them would travel in every `contacts`.
     overrides = {"real_time_factor": real_time_factor, "contact_links": list(legs.names)}
     timeout = duration / (SLOWEST * real_time_factor)
-    context = Context()
-    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
-    try:
-        recorder, caller = Recorder(Node("demo_recorder", context=context)), Node("demo", context=context)
-        gait = caller.create_client(SetBool, "controller/gait")
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            Processes(urdf, overrides, environment, Path(folder)) as processes,
-        ):
-            begin = start(processes, recorder, progress)
-            trot_at, end = begin + STAND * duration, begin + duration
-            watch(processes, recorder, trot_at, timeout, lambda t: progress("standing", (t - begin) / duration))
-            request_trot(caller, gait)
-            recorder.take()
-            trot_at = recorder.newest("joint_states")
-            watch(processes, recorder, end, timeout, lambda t: progress("trotting", (t - begin) / duration))
-            progress("reading", 1.0)
-        return recording(recorder, legs, begin, trot_at, end)
-    finally:
-        rclpy.shutdown(context=context)
-
-
-def own_domain() -> int:
-    """A DDS domain that a second run beside this one does not share: 1 .. 100."""
-    return 1 + os.getpid() % 100
+    with own_domain() as domain, tempfile.TemporaryDirectory() as folder:
+        environment = {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+        os.environ.update(environment)
+        context = Context()
+        rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+        try:
+            recorder, caller = Recorder(Node("demo_recorder", context=context)), Node("demo", context=context)
+            gait = caller.create_client(SetBool, "controller/gait")
+            with Processes(urdf, overrides, environment, Path(folder)) as processes:
+                begin = start(processes, recorder, progress)
+                trot_at, end = begin + STAND * duration, begin + duration
+                watch(processes, recorder, trot_at, timeout, lambda t: progress("standing", (t - begin) / duration))
+                request_trot(caller, gait)
+                recorder.take()
+                trot_at = recorder.newest("joint_states")
+                watch(processes, recorder, end, timeout, lambda t: progress("trotting", (t - begin) / duration))
+                progress("reading", 1.0)
+            return recording(recorder, legs, begin, trot_at, end)
+        finally:
+            rclpy.shutdown(context=context)
 
 
 def start(processes: Processes, recorder: Recorder, progress: Progress) -> float:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `plant`: the simulated robot. Commands in, states out, once per tick of a thread on absolute deadlines."""
 
+import json
 import sys
 import threading
 import time
@@ -34,6 +35,7 @@ from ..control.payload import Payloads
 from ..control.posture import Posture
 from ..control.robot import immovable
 from ..control.simulation import EPOCH, Simulation, chosen_points, fitting_gains, gains, home_pose
+from ..divergence import Divergence
 from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
 from ..plant import Measurement, Plant, PlantParams, SensorNoise
@@ -126,6 +128,7 @@ class PlantNode(Component):
         self.ages: dict[str, deque[float]] = {name: deque(maxlen=1000) for name in self.streams}
         self.patience = Patience(list(self.streams.values()))
         self.late, self.late_at = "", -np.inf
+        self.reported: Divergence | None = None
         self.inbox: deque[tuple[str, Callable[[Any], None], Any]] = deque(maxlen=1024)
         self.wishes: deque[Callable[[], None]] = deque()
         self.steppers: list[threading.Event] = []
@@ -282,10 +285,18 @@ class PlantNode(Component):
                 self.pace.wait()
             else:
                 self.answer_steppers()
+                self.report_divergence()
                 self.tell_time()
                 self.arrived.wait(CLOCK_PERIOD)
                 self.arrived.clear()
                 self.pace.restart()
+
+    def report_divergence(self) -> None:
+        """Log once why the plant stopped, and the state to see it again."""
+        found = self.plant.explain()
+        if found is not None and found is not self.reported:
+            self.get_logger().error(f"the plant stopped: {found}; to see it again: {json.dumps(found.start)}")
+        self.reported = found
 
     def tell_time(self) -> None:
         """Publish the clock, again if it stands."""
@@ -582,6 +593,11 @@ class PlantNode(Component):
                 level, message = max(level, WARN), f"{text}: {message}"
         return level, message
 
+    def last_good(self) -> dict[str, object]:
+        """State and command of the step that the plant stopped in."""
+        found = self.plant.explain()
+        return {f"last good {k}": json.dumps(x) for k, x in found.start.items()} if found else {}
+
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report simulation, actuation and refused commands."""
         s, a = self.simulation, self.simulation.actuation
@@ -600,6 +616,7 @@ class PlantNode(Component):
             "energy balance error [J]": energy.balance_error,
             **({"momentum error [N s]": energy.momentum_error} if self.model.floating_base else {}),
             "mass [kg]": self.plant.model.mass,
+            **self.last_good(),
             **doubts,
         }
         return max(level, warned), message, values

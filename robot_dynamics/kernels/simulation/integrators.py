@@ -22,7 +22,7 @@ FAST_JOINT = 2e-3
 
 @routine
 def free_velocity(robot, joints, state, settings, command, pushed):
-    """End velocity without coupled contacts in dofs[V_NEXT] (T1); returns whether H was regular."""
+    """End velocity without coupled contacts in dofs[V_NEXT] (T1); returns -1, or the first dof without inertia."""
     actuate(joints, state, settings, command.acting)
     f_ext = robot.f_ext if anywhere(pushed) else robot.f_ext[:0]
     failed = free_motion(robot, state.q, state.qd, joints.dofs[at.TAU], f_ext, joints.dofs[at.ADDED], True, state.qdd)
@@ -35,7 +35,7 @@ def free_velocity(robot, joints, state, settings, command, pushed):
             k = robot.free[i]
             turning = scale(settings.timestep, cross(part3(state.qd, k), part3(state.qd, k + 3)))
             part3_to(joints.dofs[at.V_NEXT], k + 3, add(part3(joints.dofs[at.V_NEXT], k + 3), turning))
-    return failed < 0
+    return failed
 
 
 @inline

@@ -24,7 +24,7 @@ from .wrenches import account_impulse, push_power
 LEFT_OVER = 1e-12
 """A momentum per mass [m/s] that is left for the next step to correct."""
 
-FINE, NOT_FINITE, ENERGY_JUMP = range(3)
+FINE, NOT_FINITE, ENERGY_JUMP, SINGULAR = range(4)
 """What a run ends with."""
 
 

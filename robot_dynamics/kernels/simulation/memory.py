@@ -74,8 +74,9 @@ ACCOUNTED, MOMENTUM, COM, MASS, RESIDUAL, GIVEN = 8, 14, 20, 23, 24, 25
 """Momentum (linear, angular about the centre of mass) that the impulses since the reset account for, and the actual
 one; centre of mass and mass; residual of the solver; energy that contacts gave in steps in which they should take."""
 LEDGER = 26
-STEPS, ITERATIONS, UNCONVERGED = range(3)
-COUNTERS = 3
+STEPS, ITERATIONS, UNCONVERGED, SINGULAR_DOF = range(4)
+COUNTERS = 4
+"""SINGULAR_DOF: the dof without inertia that ended a run."""
 
 # columns of Command.pushes
 PUSHED_ROW, PUSH_START, PUSH_END, RAMP, PUSH_MOMENT, PUSH_FORCE, PUSH_POINT = 0, 1, 2, 3, 4, 7, 10

@@ -18,7 +18,7 @@ from .actuators import actuator_of, copy, delay_command, update_efforts
 from .constraints import apply_response, assemble, rebounds_give_energy, store_forces, system_of
 from .detection import end_of_active, first_of, row_of, save_deflection, touching
 from .integrators import advance_state, free_velocity, heun, is_floating, may_be_explicit, note_base_rate
-from .ledger import FINE, NOT_FINITE, account_step, book_given_energy, start_ledger, update_ledger, verdict
+from .ledger import FINE, SINGULAR, account_step, book_given_energy, start_ledger, update_ledger, verdict
 from .position_shift import shift_positions
 from .wrenches import apply_pushes, count_pushes, explicit_contacts, push_power
 
@@ -131,19 +131,18 @@ def write_log(joints, ground, state, row):
 def end_velocities(plant, pushed):
     """End velocity, with contacts and joint losses, in dofs[V_NEXT], again while an effort leaves its range there.
 
-    Returns how many contacts and rows there are, the solver's iterations, whether it missed its tolerance, and whether
-    H was regular.
+    Returns how many contacts and rows there are, the solver's iterations, whether it missed its tolerance, and -1 or
+    the first dof without inertia.
     """
     robot, joints, ground, state, settings, command, problem = plant
     count = 0
     n = 0
-    regular = True
+    failed = -1
     iterations, missed = 0, False
     bounce = 1.0
     system = system_of(settings, problem)
     for k in range(ATTEMPTS):
-        possible = free_velocity(robot, joints, state, settings, command, pushed)
-        regular = regular and possible
+        failed = max(failed, free_velocity(robot, joints, state, settings, command, pushed))
         count, n, full = assemble(robot, joints, ground, settings, bounce, problem)
         iterations, missed = solve(system, count, n, settings.sweeps, settings.tolerance)
         missed = missed or full
@@ -155,7 +154,7 @@ def end_velocities(plant, pushed):
         # lanes stay together: taken again, a step ends as it did where no effort left its range
         if not anywhere(update_efforts(joints, state, settings, command.acting) or gives):
             break
-    return count, n, iterations, missed, regular
+    return count, n, iterations, missed, failed
 
 
 @routine
@@ -166,7 +165,7 @@ def take(plant, steps, log):
     for k in range(steps):
         save_state(joints, ground, state)
         pushed = prepare(robot, joints, ground, state, settings, command, pushes, k)
-        count, n, iterations, missed, regular = end_velocities(plant, pushed)
+        count, n, iterations, missed, failed = end_velocities(plant, pushed)
         if k == steps - 1:  # nobody could read that of another step
             state.ledger[at.RESIDUAL] = largest_residual(system_of(settings, problem), count, n)
         store_forces(joints, ground, settings, count, n, problem)
@@ -177,9 +176,10 @@ def take(plant, steps, log):
         advance_state(robot, joints, state, settings, carried, n == 0 and not pushed)
         energy = update_ledger(robot, ground, state, settings, carried)
         book_given_energy(state, settings, purpose)
-        status = verdict(state, energy) if regular else NOT_FINITE
+        status = verdict(state, energy) if failed < 0 else SINGULAR
         if status != FINE:
             restore_state(joints, ground, state)
+            state.counters[at.SINGULAR_DOF] = failed
             update_ledger(robot, ground, state, settings, None)
         else:
             state.counters[at.STEPS] += 1
