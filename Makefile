@@ -38,7 +38,7 @@ venv: $(TEST) ## Set up .venv with everything (ROS_WHEELS=jazzy: rclpy of Jazzy 
 
 test: $(TEST) ## Run the tests, real rclpy included, WORKERS=3 files at a time (PYTEST_ARGS=...)
 	$(BIN)/robot_dynamics warm-up
-	$(BIN)/python -m pytest -m "not thorough" -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not thorough" -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-quick: $(TEST) ## Run what needs neither rclpy nor long: for the desk
 	$(BIN)/robot_dynamics warm-up

@@ -2,16 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hot path: one robot, its state and results in place, calls with all their arguments bound."""
 
-from types import ModuleType
-
 import numpy as np
 
 from .checks import checked
 from .compiler import bound
 from .description import Array
-from .dynamics import check_regular, workspace
+from .dynamics import check_regular, driver_of
 from .errors import ParameterError
-from .kernels import star, tree
 from .kinematics import neutral
 from .model import Model
 
@@ -50,7 +47,7 @@ class Evaluator:
         self.f_ext = np.zeros((model.nb, 6))
         self.H = np.zeros((model.nv, model.nv))
         push = self.f_ext.ravel()
-        driver, robot, memory = _driver(model)
+        driver, robot, memory = driver_of(model)
         self._rnea = bound(driver.inverse_dynamics, *robot, self.q, self.qd, self.qdd, push, *memory, self.tau)
         self._aba = bound(driver.forward_dynamics, *robot, self.q, self.qd, self.tau, push, *memory, self.qdd)
         self._crba = bound(driver.mass_matrix, *robot, self.q, *memory, self.H)
@@ -77,10 +74,3 @@ class Evaluator:
         """Say which number is not finite."""
         for name in names:
             checked(name, getattr(self, name), getattr(self, name).shape)
-
-
-def _driver(model: Model) -> tuple[ModuleType, tuple[object, ...], tuple[Array, ...]]:
-    """The kernels for this model, what they take before the state, and what behind it."""
-    if (limbed := model.limbs) is not None:
-        return star, (limbed.levels, limbed.robot), ()
-    return tree, (model.topology, model.parameters), (workspace(model),)

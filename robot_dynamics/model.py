@@ -243,6 +243,9 @@ def _elementary(joint: Joint) -> list[tuple[int, Array, bool]]:
         ]
     kinds = {"revolute": rows.REVOLUTE, "continuous": rows.REVOLUTE, "prismatic": rows.PRISMATIC}
     kinds |= {"floating": rows.FREE, "fixed": rows.FIXED}
+    if joint.kind not in kinds:
+        valid = ", ".join([*kinds, "planar"])
+        raise ModelError(f"joint '{joint.name}' is of the unknown kind '{joint.kind}'; valid kinds: {valid}")
     axis = joint.axis if joint.kind in ONE_DOF else AXIS_Z
     return [(kinds[joint.kind], axis, False)]
 

@@ -14,6 +14,11 @@ import pytest
 from robot_dynamics.ros.domain import DOMAINS, claimed
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that start nodes: they take longest, and would be what several workers end on alone."""
+    items.sort(key=lambda item: "ros" not in item.keywords)
+
+
 @pytest.fixture(scope="session")
 def domains() -> Iterator[int]:
     """Numbers of domains in turn; of several workers each has its own, which nodes that linger do not leave."""

@@ -24,12 +24,13 @@ from robot_dynamics.control.limbs import find_legs, find_stance
 from robot_dynamics.share import parameter_files
 
 pytestmark = pytest.mark.ros
-RATES = ("-p", "update_rate:=250.0", "-p", "timestep:=0.002")
-"""On a busy machine a command still takes no longer than the line makes it."""
+PACE = 0.5
+"""Simulated over wall time, and 250 Hz: on a busy machine a command still takes no longer than the line makes it."""
+RATES = ("-p", "update_rate:=250.0", "-p", "timestep:=0.002", "-p", f"plant:real_time_factor:={PACE}")
 TICK = 0.004
 """Of these rates [s]."""
 SLOW = 0.05
-"""Each way [s]: answers are as old as the default command_timeout."""
+"""Each way [s] of simulated time: answers are as old as the default command_timeout."""
 PARTITION = 5.0
 
 
@@ -65,6 +66,10 @@ class Loop(NamedTuple):
         height = find_stance(find_legs(load_urdf(URDF, floating_base=True))).height
         assert min(m.pose.pose.position.z for m in self.odom[since:]) > 0.8 * height
         self.says("controller", "trotting")
+
+    def slow_down(self, delay: float = 0.0, *more: float) -> None:
+        """Hold every packet for so much simulated time [s]; more: loss, reorder."""
+        self.line.set(delay / PACE, *more)
 
     def allow(self, age: float) -> None:
         """Set the plant's command_timeout [s]."""
@@ -105,7 +110,7 @@ def trotting(loop: Loop) -> None:
 
 
 def test_where_commands_come_too_late_the_plant_says_how_old_and_what_decides(loop: Loop):
-    loop.line.set(delay=SLOW)
+    loop.slow_down(SLOW)
     loop.says("plant", "joint_commands come 0.1")
     status = loop.us.status("plant")
     assert "s old, command_timeout is 0.1 s: " in status["message"]
@@ -125,7 +130,7 @@ def test_after_a_partition_it_trots_again(loop: Loop):
 @pytest.mark.parametrize("delay", [0.025, SLOW], ids=["25 ms", "50 ms"])
 def test_it_trots_over_a_bad_line(loop: Loop, delay: float, loss: float, reorder: float):
     loop.allow(0.5)
-    loop.line.set(delay, loss, reorder)
+    loop.slow_down(delay, loss, reorder)
     loop.trots(5.0)
     assert trip(loop) >= 2.0 * delay - TICK
     cut(loop, PARTITION, delay, loss, reorder)
@@ -147,7 +152,7 @@ def cut(loop: Loop, seconds: float, *line: float) -> None:
     loop.line.set(cut=True)
     loop.says("plant", "timed out")
     loop.go_on(seconds)
-    loop.line.set(*line)
+    loop.slow_down(*line)
     end = loop.time
     loop.us.until(lambda: starts(loop) > before, "another start")
     loop.trots(2.0)

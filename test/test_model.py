@@ -7,7 +7,9 @@ import pytest
 from random_robots import random_model, random_state
 
 import robot_dynamics as rd
+from robot_dynamics.description import Inertial, Joint, Link, Robot
 from robot_dynamics.errors import ModelError, ShapeError, SingularModelError, UnknownNameError
+from robot_dynamics.model import build_model
 
 BODY = '<inertial><mass value="{m}"/><inertia ixx="{i}" iyy="{i}" izz="{i}" ixy="0" ixz="0" iyz="0"/></inertial>'
 
@@ -272,3 +274,10 @@ def test_random_configurations_stay_inside_their_limits():
         q = rd.random_configuration(model, np.random.default_rng(seed))
         assert 0.2 <= q[7] <= 0.3
         assert np.linalg.norm(q[3:7]) == pytest.approx(1.0)
+
+
+def test_a_joint_of_an_unknown_kind_is_refused_before_any_kernel_takes_it_for_another():
+    links = Link("base"), Link("tip", Inertial(1.0, np.zeros(3), np.eye(3)))
+    screw = Joint("drive", "screw", "base", "tip", np.eye(3), np.zeros(3), np.array([0.0, 0.0, 1.0]))
+    with pytest.raises(ModelError, match="joint 'drive' is of the unknown kind 'screw'; valid kinds: revolute, "):
+        build_model(Robot("press", links, (screw,)))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler import bound
-from ..dynamics import NO_WRENCH, RNEA, bias_forces, gravity_forces, workspace
+from ..dynamics import NO_WRENCH, bias_forces, driver_of, gravity_forces
 from ..errors import ShapeError
 from ..kernels.bodies import point_jacobians
 from ..kinematics import Points, point_rows
@@ -78,10 +78,8 @@ class Feedforward:
         self._feet = None if self.feet is None else point_rows(model, self.feet)
         rates = self._zero if self.mode == "gravity" else self.qd
         motion = self.q, rates, self.qdd if self.accelerating else self._zero, NO_WRENCH
-        if (limbed := model.limbs) is not None:
-            self._move = bound(RNEA[0], limbed.levels, limbed.robot, *motion, self._moving)
-        else:
-            self._move = bound(RNEA[1], model.topology, model.parameters, *motion, workspace(model), self._moving)
+        kernels, robot, memory = driver_of(model)
+        self._move = bound(kernels.inverse_dynamics, *robot, *motion, *memory, self._moving)
 
     def solve(self, stance: NDArray[np.bool_]) -> Solution:
         """Answer which forces the motion needs; stance (feet,) tells which feet stand.

@@ -5,12 +5,12 @@
 import numpy as np
 
 from ..compiler import inline, kernel, routine
+from .joints import add_along, one_dof, point_column
 from .link import body_books, composite_to_parent
 from .rows import (
     AL,
     ARMATURE,
     BODY,
-    FIXED,
     FREE,
     GRAVITY,
     INERTIA,
@@ -18,7 +18,6 @@ from .rows import (
     MASS,
     MOMENT,
     RATIO,
-    REVOLUTE,
     ROTOR,
     RW,
     TURN,
@@ -86,10 +85,8 @@ def twists(topology, parameters, qd, o, w):
         if kind == FREE:
             wi = add(wi, part3(qd, iv))
             v = add(v, part3(qd, iv + 3))
-        elif kind == REVOLUTE:
-            wi = (wi[0], wi[1], wi[2] + parameters[i, RATIO] * qd[iv])
-        elif kind != FIXED:
-            v = (v[0], v[1], v[2] + parameters[i, RATIO] * qd[iv])
+        elif one_dof(kind):
+            v, wi = add_along(kind, v, wi, parameters[i, RATIO] * qd[iv])
         set3(w, i, o, wi)
         set3(w, i, o + 3, v)
 
@@ -125,9 +122,8 @@ def point_jacobian(topology, parameters, w, i, r, J):
                 J[k, iv + 3] = R[3 * k]
                 J[k, iv + 4] = R[3 * k + 1]
                 J[k, iv + 5] = R[3 * k + 2]
-        elif kind != FIXED:
-            axis = (R[2], R[5], R[8])
-            column = cross(axis, sub(x, row3(w, i, XW))) if kind == REVOLUTE else axis
+        elif one_dof(kind):
+            column = point_column(kind, (R[2], R[5], R[8]), sub(x, row3(w, i, XW)))
             for k in range(3):
                 J[k, iv] += parameters[i, RATIO] * column[k]
         i = parent(topology, i)
@@ -203,10 +199,7 @@ def center_of_mass(topology, parameters, q, com):
 @inline
 def joint_rate(topology, parameters, i, qd):
     """Rate of a one-dof joint; 0 for other kinds."""
-    kind = topology[i, KIND]
-    if kind in (FREE, FIXED):
-        return 0.0
-    return parameters[i, RATIO] * qd[first_v(topology, i)]
+    return parameters[i, RATIO] * qd[first_v(topology, i)] if one_dof(topology[i, KIND]) else 0.0
 
 
 @routine

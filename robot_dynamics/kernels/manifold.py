@@ -8,7 +8,8 @@
 import math
 
 from ..compiler import inline, kernel, routine
-from .rows import FIXED, FOLLOWS, FREE, KIND, first_q, first_v, part3, part3_to, part4, part4_to
+from .joints import one_dof
+from .rows import FOLLOWS, FREE, KIND, first_q, first_v, part3, part3_to, part4, part4_to
 from .scalar import add, cross, mul, quaternion_matrix, scale, sub, tmul
 
 
@@ -95,7 +96,7 @@ def integrate(topology, q, qd, dt, out):
             w = scale(dt, part3(qd, iv))
             part3_to(out, iq, add(part3(q, iq), mul(R, screw_translation(w, scale(dt, part3(qd, iv + 3))))))
             part4_to(out, iq + 3, turned(x, rotation_by(w)))
-        elif kind != FIXED:
+        elif one_dof(kind):
             out[iq] = q[iq] + dt * qd[iv]
 
 
@@ -115,7 +116,7 @@ def take_step(topology, q, u, dt, qd):
             part3_to(q, iq, add(part3(q, iq), mul(R, scale(dt, part3(u, iv + 3)))))
             part4_to(q, iq + 3, turned(x, y))
             part3_to(qd, iv + 3, rotate_back(y, part3(qd, iv + 3)))
-        elif kind != FIXED and topology[i, FOLLOWS] == 0:
+        elif one_dof(kind) and topology[i, FOLLOWS] == 0:
             q[iq] += dt * u[iv]
 
 
@@ -132,5 +133,5 @@ def difference(topology, q0, q1, out):
             w = rotation_vector(x, part4(q1, iq + 3))
             part3_to(out, iv, w)
             part3_to(out, iv + 3, screw_velocity(w, tmul(R, sub(part3(q1, iq), part3(q0, iq)))))
-        elif kind != FIXED:
+        elif one_dof(kind):
             out[iv] = q1[iq] - q0[iq]

@@ -14,17 +14,15 @@ import numpy as np
 from ..compiler import each, inline, lean, routine
 from . import rows
 from .dense import solve
+from .joints import add_along, along, nv_of, one_dof
 from .lanes import aligned, whole
 from .link import accelerate, joint_acceleration, propagate
 from .robot import Robot, articulated_inertia, robot_in_memory
 from .rows import (
     DI,
-    FIXED,
     FREE,
     KIND,
-    PRISMATIC,
     RATIO,
-    REVOLUTE,
     RW,
     UA,
     UL,
@@ -42,7 +40,6 @@ from .rows import (
 )
 from .scalar import IDENTITY, ZERO3, ZERO9, add9, apply_blocks, cross, matmul, scale9, sub, transpose
 from .star import contact_space as star
-from .tree import along
 
 
 @inline
@@ -57,7 +54,7 @@ def cross_joint(forces, joint, dof, c, z, y):
     kind, ratio, iv = dof
     f, n = forces[0]
     s = along(kind, f, n)
-    if kind in (REVOLUTE, PRISMATIC):
+    if one_dof(kind):
         z[iv, c] += ratio * s
         y[iv, c] = di * s
     onward = propagate(placed, p, ul, ua, di, s, f, n)
@@ -203,7 +200,7 @@ def block_product(topology, i, a, b, z, y):
         iv = first_v(topology, i)
         if kind == FREE:
             S = add9(S, free_block(z, y, iv, a, b))
-        elif kind != FIXED:
+        elif one_dof(kind):
             S = add9(S, term(z, y, iv, a, b))
         i = parent(topology, i)
     return S
@@ -219,7 +216,7 @@ def product(topology, i, a, b, z, y):
     while i > 0:
         kind = topology[i, KIND]
         iv = first_v(topology, i)
-        for k in range(iv, iv + (6 if kind == FREE else (0 if kind == FIXED else 1))):
+        for k in range(iv, iv + nv_of(kind)):
             s += z[k, a] * y[k, b]
         i = parent(topology, i)
     return s
@@ -317,13 +314,10 @@ def respond_tree(robot, X, motion):
                 set3(X, c, iv + 3, sub(a_free, a))
                 al = al_free
                 a = a_free
-            elif kind != FIXED:
+            elif one_dof(kind):
                 qdd = X[c, iv] + joint_acceleration(ul, ua, di, 0.0, a, al)
                 X[c, iv] = qdd
-                if kind == REVOLUTE:
-                    al = (al[0], al[1], al[2] + qdd)
-                else:
-                    a = (a[0], a[1], a[2] + qdd)
+                a, al = add_along(kind, a, al, qdd)
             set3(motion, i, 6 * c, a)
             set3(motion, i, 6 * c + 3, al)
 

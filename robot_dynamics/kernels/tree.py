@@ -9,6 +9,7 @@ False, and does nothing, where that does not fit the robot or is not finite.
 """
 
 from ..compiler import LANES, brief, inline, kernel, lane, routine, stack, to_lane
+from .joints import add_along, along, column, motion, nq_of, nv_of, one_dof, own_force, placement_of
 from .link import (
     accelerate,
     blocks_to_parent,
@@ -18,18 +19,11 @@ from .link import (
     body_matrix,
     composite_to_parent,
     force_to_parent,
-    free_motion,
-    free_placement,
     joint_acceleration,
-    prismatic_column,
-    prismatic_motion,
-    prismatic_placement,
     project,
     project_force,
     revolute_blocks_to_parent,
     revolute_column,
-    revolute_motion,
-    revolute_placement,
     revolute_project_force,
 )
 from .rows import (
@@ -39,7 +33,6 @@ from .rows import (
     CA,
     CL,
     DI,
-    FIXED,
     FREE,
     GRAVITY,
     INERTIA,
@@ -47,9 +40,6 @@ from .rows import (
     MASS,
     MOMENT,
     OFFSET,
-    P0,
-    PRISMATIC,
-    R0,
     RATIO,
     REVOLUTE,
     ROTOR,
@@ -76,7 +66,6 @@ from .rows import (
     parent,
     part3,
     part3_to,
-    part4,
     row3,
     row6,
     row9,
@@ -115,7 +104,7 @@ def coordinates(topology, parameters, q, first, count, w, x):
     """
     for k in range(count):
         i = first + k
-        single = topology[i, KIND] < FREE
+        single = one_dof(topology[i, KIND])
         w[i, U] = parameters[i, RATIO] * q[first_q(topology, i)] + parameters[i, OFFSET] if single else 0.0
         to_lane(x, k, w[i, U])
 
@@ -127,43 +116,6 @@ def placement(topology, parameters, i, q, w):
     set9(w, i, E, placed)
     set3(w, i, P, p)
     return placed, p
-
-
-@inline
-def placement_of(topology, parameters, i, q, x, c, s):
-    """E, p of row i in its parent at q; x, c, s: coordinate of a one-dof joint, its cosine and sine."""
-    R = row9(parameters, i, R0)
-    p = row3(parameters, i, P0)
-    kind = topology[i, KIND]
-    if kind == REVOLUTE:
-        return revolute_placement(R, p, c, s)
-    if kind == PRISMATIC:
-        return prismatic_placement(R, p, x)
-    if kind == FREE:
-        iq = first_q(topology, i)
-        return free_placement(R, p, part3(q, iq), part4(q, iq + 3))
-    return R, p
-
-
-@inline
-def motion(topology, parameters, i, placed, w_parent, ap, qd):
-    """Angular velocity of row i and c_i (A3), `ap` as in `revolute_motion`."""
-    kind = topology[i, KIND]
-    iv = first_v(topology, i)
-    if kind == FREE:
-        return free_motion(placed, w_parent, ap, part3(qd, iv), part3(qd, iv + 3))
-    if kind == FIXED:
-        return tmul(placed, w_parent), tmul(placed, ap), ZERO3
-    rate = parameters[i, RATIO] * qd[iv]
-    if kind == REVOLUTE:
-        return revolute_motion(placed, w_parent, ap, rate)
-    return prismatic_motion(placed, w_parent, ap, rate)
-
-
-@inline
-def along(kind, f, n):
-    """S^T f of a one-dof joint."""
-    return n[2] if kind == REVOLUTE else f[2]
 
 
 @inline
@@ -217,8 +169,8 @@ def dimensions(topology):
     nq = nv = 0
     for i in range(1, topology.shape[0]):
         kind = topology[i, KIND]
-        nq = max(nq, first_q(topology, i) + (7 if kind == FREE else (0 if kind == FIXED else 1)))
-        nv = max(nv, first_v(topology, i) + (6 if kind == FREE else (0 if kind == FIXED else 1)))
+        nq = max(nq, first_q(topology, i) + nq_of(kind))
+        nv = max(nv, first_v(topology, i) + nv_of(kind))
     return nq, nv
 
 
@@ -254,10 +206,8 @@ def rnea_outward(topology, parameters, q, qd, qdd, g, w):
         if kind == FREE:
             al = add(al, part3(qdd, iv))
             a = add(a, part3(qdd, iv + 3))
-        elif kind == REVOLUTE:
-            al = (al[0], al[1], al[2] + parameters[i, RATIO] * qdd[iv])
-        elif kind != FIXED:
-            a = (a[0], a[1], a[2] + parameters[i, RATIO] * qdd[iv])
+        elif one_dof(kind):
+            a, al = add_along(kind, a, al, parameters[i, RATIO] * qdd[iv])
         m = parameters[i, MASS]
         f, n = body_force(
             m, row3(parameters, i, MOMENT), row6(parameters, i, INERTIA), wi, al, acceleration_matrix(wi, al), a
@@ -286,7 +236,7 @@ def rnea_inward(topology, parameters, qd, qdd, f_ext, w, tau):
         if kind == FREE:
             part3_to(tau, iv, n)
             part3_to(tau, iv + 3, f)
-        elif kind != FIXED:
+        elif one_dof(kind):
             ratio = parameters[i, RATIO]
             acceleration = ratio * qdd[iv]
             effort = along(kind, f, n) + parameters[i, ARMATURE] * acceleration
@@ -365,7 +315,7 @@ def read_off(topology, parameters, j, f, n, row, ratio, mass_matrix):
     if kind == FREE:
         for k, x in enumerate((n[0], n[1], n[2], f[0], f[1], f[2])):
             add_mirrored(mass_matrix, row, column + k, ratio * x)
-    elif kind != FIXED:
+    elif one_dof(kind):
         x = ratio * parameters[j, RATIO] * along(kind, f, n)
         add_mirrored(mass_matrix, row, column, 2.0 * x if row == column else x)
 
@@ -395,14 +345,6 @@ def free_block(topology, parameters, i, w, mass_matrix):
         walk(topology, parameters, w, parent(topology, i), (f, n), iv + k, 1.0, mass_matrix)
 
 
-@inline
-def own_force(kind, m, h, inertia):
-    """Force I^c S of a one-dof joint (C2)."""
-    if kind == REVOLUTE:
-        return (-h[1], h[0], 0.0), (inertia[2], inertia[4], inertia[5])
-    return (0.0, 0.0, m), (h[1], -h[0], 0.0)
-
-
 @routine
 def crba(topology, parameters, w, mass_matrix):
     """H by the lambda walk (C1-C3, armature on the diagonal); needs `place`."""
@@ -418,7 +360,7 @@ def crba(topology, parameters, w, mass_matrix):
         join_parent(topology, i, placed, p, m, h, inertia, w)
         if kind == FREE:
             free_block(topology, parameters, i, w, mass_matrix)
-        elif kind != FIXED:
+        elif one_dof(kind):
             iv = first_v(topology, i)
             ratio = parameters[i, RATIO]
             f, n = own_force(kind, m, h, inertia)
@@ -475,14 +417,6 @@ def aba_outward(topology, parameters, q, qd, f_ext, w, there):
         set6(w, i, N, blocks[2])
         set3(w, i, F, f)
         set3(w, i, T, n)
-
-
-@inline
-def column(kind, M_, H_, N_):
-    """U, S^T I^A S of a one-dof joint (A5)."""
-    if kind == REVOLUTE:
-        return revolute_column(M_, H_, N_)
-    return prismatic_column(M_, H_, N_)
 
 
 @inline
@@ -572,7 +506,7 @@ def inward(topology, parameters, i, qd, tau, added, w):
     cl = row3(w, i, CL)
     ca = row3(w, i, CA)
     ul, ua, di, u = ZERO3, ZERO3, 0.0, 0.0
-    if kind != FIXED:
+    if one_dof(kind):
         ul, ua, d = column(kind, M_, H_, N_)
         rotor = row3(parameters, i, ROTOR)
         kappa = tmul(placed, rotor)
@@ -620,13 +554,10 @@ def aba_accelerations(topology, g, w, qdd):
             part3_to(qdd, iv + 3, sub(a_free, a))
             a = a_free
             al = al_free
-        elif kind != FIXED:
+        elif one_dof(kind):
             x = joint_acceleration(row3(w, i, UL), row3(w, i, UA), w[i, DI], w[i, U], a, al)
             qdd[iv] = x
-            if kind == REVOLUTE:
-                al = (al[0], al[1], al[2] + x)
-            else:
-                a = (a[0], a[1], a[2] + x)
+            a, al = add_along(kind, a, al, x)
         set3(w, i, A, a)
         set3(w, i, AL, al)
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from ..compiler import inline, kernel, routine
 from .bodies import world_poses
+from .joints import nv_of, one_dof, world_axis
 from .link import composite_to_parent
 from .rows import (
     ARMATURE,
     BODY,
-    FIXED,
     FREE,
     GRAVITY,
     INERTIA,
@@ -21,7 +21,6 @@ from .rows import (
     MASS,
     MOMENT,
     RATIO,
-    REVOLUTE,
     ROTOR,
     RW,
     WORKSPACE,
@@ -98,12 +97,6 @@ def world_inertia(parameters, w, i):
 
 
 @inline
-def dofs(kind):
-    """Degrees of freedom of a joint kind."""
-    return 6 if kind == FREE else (0 if kind == FIXED else 1)
-
-
-@inline
 def axis(topology, parameters, w, i, k):
     """Column s_k of row i's joint in the world, times the mimic ratio; needs `world_poses`."""
     R = row9(w, i, RW)
@@ -113,8 +106,7 @@ def axis(topology, parameters, w, i, k):
     if kind == FREE:
         e = (R[k % 3], R[3 + k % 3], R[6 + k % 3])
         return (e, cross(x, e)) if k < 3 else (zero, e)
-    e = scale(parameters[i, RATIO], (R[2], R[5], R[8]))
-    return (e, cross(x, e)) if kind == REVOLUTE else (zero, e)
+    return world_axis(kind, scale(parameters[i, RATIO], (R[2], R[5], R[8])), x)
 
 
 @inline
@@ -122,7 +114,7 @@ def along_joint(topology, parameters, w, i, qd):
     """s_i qd_i."""
     iv = first_v(topology, i)
     m = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    for k in range(dofs(topology[i, KIND])):
+    for k in range(nv_of(topology[i, KIND])):
         m = add6d(m, scale6d(qd[iv + k], axis(topology, parameters, w, i, k)))
     return m
 
@@ -158,12 +150,12 @@ def inverse_dynamics_world(topology, parameters, q, qd, qdd, f_ext, tau, wrench)
             R = row9(w, i, RW)
             fx = mul(R, fx)
             fi = add6d(fi, scale6d(-1.0, (add(mul(R, nx), cross(row3(w, i, XW), fx)), fx)))
-        for k in range(dofs(topology[i, KIND])):
+        for k in range(nv_of(topology[i, KIND])):
             tau[first_v(topology, i) + k] += dot6d(axis(topology, parameters, w, i, k), fi)
         write6d(f, j, add6d(read6d(f, j), fi))
         if b >= 0:
             write6d(wrench, b, fi)
-        if dofs(topology[i, KIND]) == 1:
+        if one_dof(topology[i, KIND]):
             spin_rotor(topology, parameters, w, i, (qd, qdd), (v, a), f, tau)
     for k in range(6):
         wrench[0, k] = 0.0
@@ -255,7 +247,7 @@ def coriolis_matrix(topology, parameters, q, qd, C):
         rotor_coriolis(topology, parameters, w, v, i, qd, B_c[j], C)
     for i in range(rows - 1, 0, -1):
         j = parent(topology, i)
-        for a in range(dofs(topology[i, KIND])):
+        for a in range(nv_of(topology[i, KIND])):
             coriolis_column(topology, parameters, w, v, (i, a), I_c[i], B_c[i], C)
         accumulate(I_c[i], I_c[j])
         accumulate(B_c[i], B_c[j])
@@ -275,7 +267,7 @@ def coriolis_column(topology, parameters, w, v, dof, I_c, B_c, C):
     own = first_v(topology, i) + a
     j = i
     while j > 0:
-        for b in range(dofs(topology[j, KIND])):
+        for b in range(nv_of(topology[j, KIND])):
             sb = axis(topology, parameters, w, j, b)
             other = first_v(topology, j) + b
             C[other, own] += dot6d(sb, F1)
@@ -287,7 +279,7 @@ def coriolis_column(topology, parameters, w, v, dof, I_c, B_c, C):
 @routine
 def rotor_coriolis(topology, parameters, w, v, i, qd, B_parent, C):
     """Rotor of joint i (K7): row k . dJ/dt of its parent's angular Jacobian, and its gyroscopic block -qd [k]."""
-    if dofs(topology[i, KIND]) != 1:
+    if not one_dof(topology[i, KIND]):
         return
     j = parent(topology, i)
     iv = first_v(topology, i)
@@ -301,7 +293,7 @@ def rotor_coriolis(topology, parameters, w, v, i, qd, B_parent, C):
     B_parent[2, 1] += gyro[0]
     dk = cross(part3(v[j], 0), k)
     while j > 0:
-        for b in range(dofs(topology[j, KIND])):
+        for b in range(nv_of(topology[j, KIND])):
             s = axis(topology, parameters, w, j, b)
             ds = motion_cross(read6d(v, j), s)
             C[iv, first_v(topology, j) + b] += dot(dk, s[0]) + dot(k, ds[0])

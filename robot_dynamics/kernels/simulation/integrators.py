@@ -9,6 +9,7 @@ import math
 
 from ...compiler import anywhere, inline, routine
 from .. import rows
+from ..joints import one_dof
 from ..manifold import integrate, rotate_back, rotation_by, take_step
 from ..robot import free_motion, update_twists
 from ..rows import part3, part3_to, part4
@@ -160,7 +161,7 @@ def configuration_rate(topology, q, v, out):
             out[iq + 4] = 0.5 * (x[3] * w[1] + x[2] * w[0] - x[0] * w[2])
             out[iq + 5] = 0.5 * (x[3] * w[2] + x[0] * w[1] - x[1] * w[0])
             out[iq + 6] = -0.5 * (x[0] * w[0] + x[1] * w[1] + x[2] * w[2])
-        elif topology[i, rows.KIND] != rows.FIXED:
+        elif one_dof(topology[i, rows.KIND]):
             out[iq] = v[iv]
 
 
