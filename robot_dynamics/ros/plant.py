@@ -129,6 +129,7 @@ class PlantNode(Component):
         self.inbox: deque[tuple[str, Callable[[Any], None], Any]] = deque(maxlen=1024)
         self.wishes: deque[Callable[[], None]] = deque()
         self.steppers: list[threading.Event] = []
+        self.revision: Callable[[], None] | None = None
         self.arrived = threading.Event()
         self._messages()
 
@@ -222,20 +223,31 @@ class PlantNode(Component):
         self.thread.join(timeout=0.5)
 
     def changed(self, names: Set[str]) -> None:
-        """Use new gains, rates and timeouts, all from the same tick on."""
+        """Use new gains, rates and timeouts, all of one request from the same tick on.
+
+        rclpy calls this for each parameter of a request by itself: what the last call says counts, once all are done.
+        """
         v, actuation = self.values, self.simulation.actuation
         kp, kd = gains(self.model, v.kp, v.kd, self.fitting)
         limit = v.effort_scale * self.model.effort_limit
 
         def use() -> None:
-            actuation.kp, actuation.kd = kp, kd
+            actuation.set_gains(kp, kd)
             actuation.action, actuation.limit = v.timeout_action, limit
             actuation.targets.max_age = actuation.efforts.max_age = v.command_timeout
             self.pace.factor, self.clock_every = v.real_time_factor, clock_every(v)
 
-        self.do(use)
+        if self.revision is None:
+            self.executor.create_task(self.revise)
+        self.revision = use
         if self.active and names & {"real_time_factor", "thread_priority", "wake_latency"}:
             self.keep_pace()
+
+    def revise(self) -> None:
+        """Let the simulation's thread use what was changed."""
+        use, self.revision = self.revision, None
+        if use is not None:
+            self.do(use)
 
     def posted(self, kind: type, topic: str, handler: Callable[[Any], None], qos: Any, raw: bool = False) -> None:
         """Subscribe; the handler runs in the simulation's thread before its next tick."""
