@@ -126,6 +126,7 @@ class PlantNode(Component):
         self.ages: dict[str, deque[float]] = {name: deque(maxlen=1000) for name in self.streams}
         self.patience = Patience(list(self.streams.values()))
         self.late, self.late_at = "", -np.inf
+        self.slowed = False
         self.inbox: deque[tuple[str, Callable[[Any], None], Any]] = deque(maxlen=1024)
         self.wishes: deque[Callable[[], None]] = deque()
         self.steppers: list[threading.Event] = []
@@ -235,7 +236,8 @@ class PlantNode(Component):
             actuation.set_gains(kp, kd)
             actuation.action, actuation.limit = v.timeout_action, limit
             actuation.targets.max_age = actuation.efforts.max_age = v.command_timeout
-            self.pace.factor, self.clock_every = v.real_time_factor, clock_every(v)
+            self.pace.ask(v.real_time_factor)
+            self.clock_every = clock_every(v)
 
         if self.revision is None:
             self.executor.create_task(self.revise)
@@ -587,12 +589,23 @@ class PlantNode(Component):
             (self.immovable, f"{self.immovable} joints with friction above their effort limit"),
             ((clocks := self.sources("/clock")) > 1, f"{clocks} publishers on /clock"),
             (self.recently_late(), f"joint_commands {self.late}"),
-            (share := self.patience.share(time.monotonic()), f"time waits for commands, {share:.0%} of it"),
+            (slowness := self.slowness(), slowness),
         )
         for doubtful, text in doubts:
             if doubtful:
                 level, message = max(level, WARN), f"{text}: {message}"
         return level, message
+
+    def slowness(self) -> str:
+        """Say that simulated time waits or goes slower than asked for; the log says so where it begins."""
+        share, factor = self.patience.share(time.monotonic()), 0.0 if self.values.lockstep else self.pace.slow()
+        waits = f"time waits for commands, {share:.0%} of it" if share else ""
+        slow = f"real-time factor {factor:.2g} of {self.pace.factor:g}" if factor else ""
+        said = ", ".join(filter(None, (waits, slow)))
+        if said and not self.slowed:
+            self.get_logger().warning(f"{said}: this computer does not keep up; see thread_priority")
+        self.slowed = bool(said)
+        return said
 
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report simulation, actuation and refused commands."""
