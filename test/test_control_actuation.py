@@ -49,6 +49,17 @@ def test_what_a_target_leaves_out_is_not_controlled():
     assert effort(a.drive(1.0, Q), Q + 1.0, np.zeros(2)).tolist() == [0.0, 2.0]
 
 
+def test_new_gains_act_on_the_target_that_is_there_where_it_is_controlled():
+    a = actuation()
+    a.set_target(["a"], np.array([1.0]), np.array([0.5]), NONE, 1.0, 1.0)
+    a.set_gains(np.array([10.0, 20.0]), np.array([0.1, 0.2]))
+    drive = a.drive(1.0, Q)
+    assert (drive.kp.tolist(), drive.kd.tolist()) == ([10.0, 0.0], [0.1, 0.0])
+    a.set_target(["b"], NONE, np.array([1.0]), NONE, 1.01, 1.01)
+    drive = a.drive(1.01, Q)
+    assert (drive.kp.tolist(), drive.kd.tolist()) == ([0.0, 0.0], [0.0, 0.2])
+
+
 def test_efforts_without_names_come_in_the_order_of_the_parameter():
     a = actuation(order=("b", "a"))
     a.set_effort(np.array([2.0, 1.0]), 1.0)

@@ -222,6 +222,20 @@ def test_ticks_that_cannot_keep_up_leave_some_time_to_others(clock, needed):
     assert 0.009 < slept / (clock.now - 100.0) < 0.06
 
 
+def test_time_that_goes_slower_than_asked_is_named_until_it_keeps_up(clock):
+    ticks = pace.Pace(0.01)
+    for needed, expected in ((0.001, 0.0), (0.02, 0.475), (0.001, 0.0)):
+        for _ in range(1000):
+            clock.now += needed
+            ticks.wait()
+        assert ticks.slow() == pytest.approx(expected, rel=0.06)
+    ticks.ask(2.0)
+    for _ in range(1000):
+        ticks.wait()
+    assert ticks.slow() == 0.0
+    assert ticks.figures()["real-time factor"] == pytest.approx(2.0)
+
+
 def test_as_fast_as_possible_never_sleeps(clock):
     ticks = pace.Pace(0.01, factor=0.0)
     for _ in range(3):

@@ -328,6 +328,23 @@ def test_a_plant_that_was_held_up_leaves_no_tick_out_and_counts_the_late_one():
         assert plant.end() == (0, [])
 
 
+def test_a_plant_that_was_too_slow_says_how_slow_once_in_its_log_and_for_some_seconds():
+    options = ("update_rate:=500.0", "timestep:=0.002", "real_time_factor:=0.5")
+    plant = Process("plant", "-r", "__ns:=/starved", *(word for option in options for word in ("-p", option)))
+    with running(plant), peer() as us:
+        us.listen(JointState, "starved/joint_states")
+        us.until(lambda: us.status("starved/plant").get("level") == "0", "a plant that keeps up")
+        plant.popen.send_signal(signal.SIGSTOP)
+        time.sleep(3.0)
+        plant.popen.send_signal(signal.SIGCONT)
+        us.until(lambda: us.status("starved/plant")["message"].startswith("real-time factor 0."), "the factor")
+        assert us.status("starved/plant")["level"] == "1"
+        us.until(lambda: us.status("starved/plant")["level"] == "0", "the end of the warning")
+        assert us.status("starved/plant")["message"] == "holding"
+        assert len([line for line in plant.lines if "this computer does not keep up" in line]) == 1
+        assert plant.end() == (0, [])
+
+
 def test_sensors_may_be_slower_than_commands():
     options = ("update_rate:=200.0", "timestep:=0.005", "sensor_rate:=50.0", "noise_position:=0.01")
     plant = Process("plant", "-r", "__ns:=/slow", *(word for option in options for word in ("-p", option)))

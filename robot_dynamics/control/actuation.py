@@ -95,6 +95,11 @@ class Actuation:
         self._held = q.copy()
         self.epoch, self.takeover = now, Takeover()
 
+    def set_gains(self, kp: Array, kd: Array) -> None:
+        """Use other gains (n,), all positive, from the next tick on, also for the targets that have come."""
+        self.kp, self.kd, old = kp, kd, self._target
+        self._target = old._replace(kp=np.where(old.kp > 0.0, kp, 0.0), kd=np.where(old.kd > 0.0, kd, 0.0))
+
     def set_target(
         self, names: Sequence[str], position: Array, velocity: Array, effort: Array, stamp: float, now: float
     ) -> bool:

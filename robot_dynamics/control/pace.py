@@ -15,8 +15,10 @@ CATCH_UP = 2.0
 AWAKE, REST = 0.1, 5e-3
 """After so long without a sleep a tick sleeps this long [s] although it is late: at its priority it would else keep all
 others from its processor."""
-
-
+SLOW = 0.8
+"""Fraction of the real-time factor asked for below which time counts as slow."""
+JUDGED = 0.5
+"""Wall time after which it can be judged [s]."""
 IDLE = 0.05
 """While it waits it does something else this often [s]."""
 
@@ -34,6 +36,12 @@ class Pace:
     def restart(self) -> None:
         """Let the deadlines begin with the next tick that waits."""
         self._recent.clear()
+
+    def ask(self, factor: float) -> None:
+        """Go on at another real-time factor; what was reached so far says nothing about it."""
+        if factor != self.factor:
+            self.factor = factor
+            self.restart()
 
     def put_off(self, span: float) -> None:
         """Let the deadlines be later by `span` [s]: what was waited for is not caught up."""
@@ -65,7 +73,17 @@ class Pace:
 
     def figures(self) -> dict[str, object]:
         """Return counts, and the real-time factor and rate over the last thousand ticks."""
+        rate, _ = self._rate()
+        return {"ticks": self.ticks, "late ticks": self.late, "rate [Hz]": rate, "real-time factor": rate * self.period}
+
+    def slow(self) -> float:
+        """Return the real-time factor over the last thousand ticks where it is far below the one asked for, else 0."""
+        rate, span = self._rate()
+        factor = rate * self.period
+        return factor if span > JUDGED and factor < SLOW * self.factor else 0.0
+
+    def _rate(self) -> tuple[float, float]:
+        """Rate of the last thousand ticks [Hz], and the wall time they took [s]."""
         recent = list(self._recent)
         span = recent[-1] - recent[0] if len(recent) > 1 else 0.0
-        rate = (len(recent) - 1) / span if span > 0 else 0.0
-        return {"ticks": self.ticks, "late ticks": self.late, "rate [Hz]": rate, "real-time factor": rate * self.period}
+        return (len(recent) - 1) / span if span > 0 else 0.0, span

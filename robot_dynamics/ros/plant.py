@@ -129,9 +129,11 @@ class PlantNode(Component):
         self.patience = Patience(list(self.streams.values()))
         self.late, self.late_at = "", -np.inf
         self.reported: Divergence | None = None
+        self.slowed = False
         self.inbox: deque[tuple[str, Callable[[Any], None], Any]] = deque(maxlen=1024)
         self.wishes: deque[Callable[[], None]] = deque()
         self.steppers: list[threading.Event] = []
+        self.revision: Callable[[], None] | None = None
         self.arrived = threading.Event()
         self._messages()
 
@@ -225,20 +227,32 @@ class PlantNode(Component):
         self.thread.join(timeout=0.5)
 
     def changed(self, names: Set[str]) -> None:
-        """Use new gains, rates and timeouts, all from the same tick on."""
+        """Use new gains, rates and timeouts, all of one request from the same tick on.
+
+        rclpy calls this for each parameter of a request by itself: what the last call says counts, once all are done.
+        """
         v, actuation = self.values, self.simulation.actuation
         kp, kd = gains(self.model, v.kp, v.kd, self.fitting)
         limit = v.effort_scale * self.model.effort_limit
 
         def use() -> None:
-            actuation.kp, actuation.kd = kp, kd
+            actuation.set_gains(kp, kd)
             actuation.action, actuation.limit = v.timeout_action, limit
             actuation.targets.max_age = actuation.efforts.max_age = v.command_timeout
-            self.pace.factor, self.clock_every = v.real_time_factor, clock_every(v)
+            self.pace.ask(v.real_time_factor)
+            self.clock_every = clock_every(v)
 
-        self.do(use)
+        if self.revision is None:
+            self.executor.create_task(self.revise)
+        self.revision = use
         if self.active and names & {"real_time_factor", "thread_priority", "wake_latency"}:
             self.keep_pace()
+
+    def revise(self) -> None:
+        """Let the simulation's thread use what was changed."""
+        use, self.revision = self.revision, None
+        if use is not None:
+            self.do(use)
 
     def posted(self, kind: type, topic: str, handler: Callable[[Any], None], qos: Any, raw: bool = False) -> None:
         """Subscribe; the handler runs in the simulation's thread before its next tick."""
@@ -586,7 +600,7 @@ class PlantNode(Component):
             (self.immovable, f"{self.immovable} joints with friction above their effort limit"),
             ((clocks := self.sources("/clock")) > 1, f"{clocks} publishers on /clock"),
             (self.recently_late(), f"joint_commands {self.late}"),
-            (share := self.patience.share(time.monotonic()), f"time waits for commands, {share:.0%} of it"),
+            (slowness := self.slowness(), slowness),
         )
         for doubtful, text in doubts:
             if doubtful:
@@ -597,6 +611,17 @@ class PlantNode(Component):
         """State and command of the step that the plant stopped in."""
         found = self.plant.explain()
         return {f"last good {k}": json.dumps(x) for k, x in found.start.items()} if found else {}
+
+    def slowness(self) -> str:
+        """Say that simulated time waits or goes slower than asked for; the log says so where it begins."""
+        share, factor = self.patience.share(time.monotonic()), 0.0 if self.values.lockstep else self.pace.slow()
+        waits = f"time waits for commands, {share:.0%} of it" if share else ""
+        slow = f"real-time factor {factor:.2g} of {self.pace.factor:g}" if factor else ""
+        said = ", ".join(filter(None, (waits, slow)))
+        if said and not self.slowed:
+            self.get_logger().warning(f"{said}: this computer does not keep up; see thread_priority")
+        self.slowed = bool(said)
+        return said
 
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report simulation, actuation and refused commands."""
