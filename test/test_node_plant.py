@@ -330,7 +330,9 @@ def test_a_plant_that_was_held_up_leaves_no_tick_out_and_counts_the_late_one():
 
 def test_a_plant_that_was_too_slow_says_how_slow_once_in_its_log_and_for_some_seconds():
     options = ("update_rate:=500.0", "timestep:=0.002", "real_time_factor:=0.5")
-    plant = Process("plant", "-r", "__ns:=/starved", *(word for option in options for word in ("-p", option)))
+    plant = Process(
+        "plant", "-r", "__ns:=/starved", "-r", "/clock:=clock", *(word for option in options for word in ("-p", option))
+    )
     with running(plant), peer() as us:
         us.listen(JointState, "starved/joint_states")
         us.until(lambda: us.status("starved/plant").get("level") == "0", "a plant that keeps up")

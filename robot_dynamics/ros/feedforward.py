@@ -67,7 +67,7 @@ class FeedforwardNode(Component):
         self.command_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
         self.torque_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
         self.seconds_inside: deque[float] = deque(maxlen=1000)
-        self.answered = self.sent = 0
+        self.answered = self.sent = self.answered_stamp = 0
 
     def start(self) -> None:
         """Listen, and watch the age of the state."""
@@ -108,7 +108,7 @@ class FeedforwardNode(Component):
 
     def stop(self) -> None:
         """Leave zeros behind, for effort controllers hold what they got last; ramp up again when reactivated."""
-        self.send(np.zeros(len(self.order)), self.nanoseconds())
+        self.send_unasked(np.zeros(len(self.order)))
         for publisher in filter(None, (self.efforts, self.commands)):
             publisher.wait_for_all_acked(LAST_WORDS)
         self.feeder.enable(self.feeder.limiter.enabled)
@@ -127,6 +127,7 @@ class FeedforwardNode(Component):
         self.send(self.feeder.efforts(now), intake.nanoseconds)
         self.seconds_inside.append(perf_counter() - began)
         self.answered += 1
+        self.answered_stamp = intake.nanoseconds
         return self.show_parts(intake.nanoseconds)
 
     def expect_joints(self, layout: wire.Layout) -> convert.Array | None:
@@ -181,6 +182,10 @@ class FeedforwardNode(Component):
             self.send_command(message)
         if named:
             self.sent_efforts.publish(message)
+
+    def send_unasked(self, efforts: convert.Array) -> None:
+        """Publish efforts (n,) that answer no state; a stamp before that of the last answer would be refused."""
+        self.send(efforts, max(self.nanoseconds(), self.answered_stamp))
 
     def on_base(self, data: bytes) -> None:
         """Take the base state, for the joint states that follow."""
@@ -245,7 +250,7 @@ class FeedforwardNode(Component):
         if self.answered and feeder.timed_out(self.waited()):
             if self.values.timeout_action == "zero":
                 feeder.limiter.last[:] = 0.0
-            self.send(feeder.limiter.last, self.nanoseconds())
+            self.send_unasked(feeder.limiter.last)
 
     def on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         """Ramp up, or back to zero efforts and dry."""
@@ -253,7 +258,7 @@ class FeedforwardNode(Component):
             response.success, response.message = False, "stopped: release ~/estop first"
             return response
         if not request.data:
-            self.send(np.zeros(len(self.order)), self.nanoseconds())
+            self.send_unasked(np.zeros(len(self.order)))
         self.feeder.enable(request.data)
         self.tell()
         response.success = True
@@ -262,7 +267,7 @@ class FeedforwardNode(Component):
     def on_estop(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         """Latch the emergency stop: zero efforts at once, dry until released and enabled again."""
         if request.data:
-            self.send(np.zeros(len(self.order)), self.nanoseconds())
+            self.send_unasked(np.zeros(len(self.order)))
         self.feeder.limiter.stop(request.data)
         self.get_logger().warning("emergency stop" if request.data else "emergency stop released: enable to go on")
         response.success = True
