@@ -121,10 +121,10 @@ class Peer:
         self.executor = SingleThreadedExecutor(context=context)
         self.executor.add_node(self.node)
         self.heard: dict[str, list[Any]] = {}
-        self.sources: list[tuple[Callable[[type, bool], Any], type, list[Any]]] = []
+        self.sources: list[tuple[Callable[[type, bool], Any], type, Callable[[Any], None]]] = []
         self.publishers: dict[str, Any] = {}
         self.statuses: dict[str, Any] = {}
-        self.node.create_subscription(DiagnosticArray, "/diagnostics", self._diagnosed, 50)
+        self._hear(DiagnosticArray, "/diagnostics", self._diagnosed, 50)
 
     def _diagnosed(self, msg: DiagnosticArray) -> None:
         for status in msg.status:
@@ -133,9 +133,12 @@ class Peer:
     def listen(self, kind: type, topic: str, qos: QoSProfile | int = BEST_EFFORT) -> list[Any]:
         """Collect the messages of a topic."""
         messages = self.heard.setdefault(topic, [])
-        made = self.node.create_subscription(kind, topic, messages.append, qos)
-        self.sources.append((made.handle.take_message, kind, messages))
+        self._hear(kind, topic, messages.append, qos)
         return messages
+
+    def _hear(self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile | int) -> None:
+        made = self.node.create_subscription(kind, topic, callback, qos)
+        self.sources.append((made.handle.take_message, kind, callback))
 
     def spin(self, seconds: float = 0.1) -> None:
         """Wait so long for anything, then take all that has come: rclpy alone takes one message per wait.
@@ -147,9 +150,9 @@ class Peer:
 
     def take(self) -> None:
         """Take the messages that have come."""
-        for take, kind, messages in self.sources:
+        for take, kind, callback in self.sources:
             while (taken := take(kind, False)) is not None:
-                messages.append(taken[0])
+                callback(taken[0])
 
     def until(self, condition: Callable[[], Any], what: str = "") -> Any:
         """Spin until the condition holds; returns its value."""

@@ -45,8 +45,8 @@ def test_nodes_run_on_the_machine_code_of_the_first_start_alone(monkeypatch):
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # a node that has stopped ends at once, whatever it still had to print
     start = [sys.executable, "-c", FIRST_START]
     nodes = [
-        # five nodes and all that we hear of them leave two cores no rest at half the real time
-        Process("plant", "-p", "efforts_alone:=false", "-p", "real_time_factor:=0.2"),
+        # 1 kHz of five nodes and of all that we hear of them leave two cores no rest
+        Process("plant", "-p", "efforts_alone:=false", "-p", "update_rate:=200.0", "-p", "real_time_factor:=0.5"),
         Process("feedforward", *SIMULATED, "-p", "dry_run:=false", "-p", "mode:=stance"),
         Process(
             "feedforward",
