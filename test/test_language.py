@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from llvmlite import ir
 from numba import config
 from numba.core.errors import TypingError
 
@@ -26,6 +27,7 @@ from robot_dynamics.compiler import (
     to_lane,
     transpose,
 )
+from robot_dynamics.compiler.codegen.loop_metadata import together
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="asks for machine code")
 
@@ -510,6 +512,42 @@ def test_a_loop_abreast_becomes_vectors_where_llvm_could_not_know(compiled):
     assert np.array_equal(x, expected)
     alone(x, 1, 21, 16)
     assert vectors_in(together) >= 2 > vectors_in(alone)
+
+
+def test_a_loop_abreast_may_sum_and_remember(compiled):
+    @routine
+    def figures(x, count):
+        total, largest, above, last = 0.0, 0.0, 0, 0.0
+        for k in abreast(count):
+            v = lane(x, k)
+            to_lane(x, k, v - last)  # of the iteration before
+            total += v
+            largest = max(largest, abs(v))
+            above += 1 if v > 0.0 else 0
+            last = v
+        return total, largest, above, last
+
+    x = np.random.default_rng(0).standard_normal(37)
+    for count in (0, 1, 7, 37):
+        mine = x.copy()
+        total, largest, above, last = compiled(figures)(mine, count)
+        assert total == pytest.approx(x[:count].sum(), rel=1e-14)
+        assert (largest, above) == (np.abs(x[:count]).max(initial=0.0), np.count_nonzero(x[:count] > 0.0))
+        assert last == (x[count - 1] if count else 0.0)
+        assert np.array_equal(mine[:count], np.diff(x[:count], prepend=0.0))
+
+
+def test_what_llvm_is_told_of_a_loop_abreast_is_about_arrays_alone():
+    number = ir.DoubleType()
+    module = ir.Module()
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [number.as_pointer()]), "f")
+    builder = ir.IRBuilder(function.append_basic_block())
+    variable = builder.alloca(number)
+    element = builder.gep(function.args[0], [ir.IntType(64)(1)])
+    accesses = [builder.load(p) for p in (variable, element)]
+    accesses += [builder.store(accesses[0], p) for p in (variable, element)]
+    together(module, [builder.block])
+    assert ["llvm.access.group" in x.metadata for x in accesses] == [False, True] * 2
 
 
 def test_rows_of_lanes_are_combined(compiled):

@@ -24,7 +24,10 @@ class Lanes(NamedTuple):
 
 
 def abreast(*limits: int) -> range:
-    """Range of a loop, calling nothing apart, of whose turns none reads what another writes: LLVM need not look."""
+    """Range of a loop that calls no routine, and in which no iteration reads elements that another writes.
+
+    LLVM takes this on trust. Variables may be carried from one iteration to the next, as sums are.
+    """
     return range(*limits)
 
 

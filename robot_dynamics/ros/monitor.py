@@ -186,53 +186,61 @@ class MonitorNode(Component):
 
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report inertia, consistency of the algorithms, model error and refusals."""
-        s, model, v, now = self.state, self.model, self.values, self.waited()
+        s, model = self.state, self.model
         level, doubts = self.doubts(s.counts())
-        account = self.ledger.account()
-        values: dict[str, object] = {
-            "mass [kg]": model.mass,
-            "centre of mass [m]": text(center_of_mass(model, s.q)),
-            "condition of the mass matrix": self.figures.condition,
-            "eigenvalues": f"{self.figures.eigenvalues[0]:.4g} .. {self.figures.eigenvalues[-1]:.4g}",
-            "state age [s]": s.joints.age(now),
+        values = self.readings()
+        if model.report.singular:
+            return ERROR, f"no inertia about {', '.join(model.report.singular)}", values | doubts
+        error = consistency(model, s.q, s.qd, s.effort)
+        apart = max((cross_check(model, x, self.figures_q, self.figures.matrix) for x in self.limbs), default=0.0)
+        values |= self.suggestions() | {"|tau - RNEA(ABA(tau))|": error}
+        if self.limbs:
+            values["CRBA apart from closed form, relative"] = apart
+        return *self.verdict(level, error, apart), values | doubts
+
+    def verdict(self, level: int, error: float, apart: float) -> tuple[int, str]:
+        """Level and message, given those of refused messages and the errors of the algorithms."""
+        v, publishers = self.values, self.sources("joint_states")
+        if missing := self.missing():
+            return STALE, missing
+        if error > v.consistency_limit:
+            return ERROR, "forward and inverse dynamics disagree"
+        if apart > CLOSED_FORM_LIMIT:
+            return ERROR, "mass matrix and closed form disagree"
+        if publishers > 1:
+            return WARN, f"{publishers} publishers on joint_states"
+        if self.model.floating_base and self.posture.see(self.state.q[3:7].tolist()):
+            return WARN, "fallen"
+        if self.figures.condition > v.condition_limit:
+            return WARN, "mass matrix nearly singular"
+        return level, "inputs refused" if level else "running"
+
+    def readings(self) -> dict[str, object]:
+        """Return what follows from the state: inertia, ages, unexplained energy and momentum, residuals."""
+        s, names, figures, account = self.state, self.model.joint_names, self.figures, self.ledger.account()
+        return {
+            "mass [kg]": self.model.mass,
+            "centre of mass [m]": text(center_of_mass(self.model, s.q)),
+            "condition of the mass matrix": figures.condition,
+            "eigenvalues": f"{figures.eigenvalues[0]:.4g} .. {figures.eigenvalues[-1]:.4g}",
+            "state age [s]": s.joints.age(self.waited()),
             **quantiles("state age on arrival", s.joints.arrival_ages),
             **self.delays(),
             **({} if account is None else {UNEXPLAINED[k]: getattr(account, k) for k in UNEXPLAINED}),
-            **{
-                f"inertia of {name}": float(x)
-                for name, x in zip(model.joint_names, self.figures.reflected, strict=True)
-            },
-            **{
-                f"residual rms of {name}": float(x)
-                for name, x in zip(model.joint_names, self.residual.rms(), strict=True)
-            },
+            **{f"inertia of {name}": float(x) for name, x in zip(names, figures.reflected, strict=True)},
+            **{f"residual rms of {name}": float(x) for name, x in zip(names, self.residual.rms(), strict=True)},
         }
-        if model.report.singular:
-            return ERROR, f"no inertia about {', '.join(model.report.singular)}", values | doubts
-        for name, (armature, viscous, coulomb) in zip(model.joint_names, self.residual.suggestion(), strict=True):
-            if armature or viscous or coulomb:
-                values[f"suggested for {name}"] = (
-                    f"armature {armature:+.4f} kg m^2, friction {viscous:+.3f} N m s/rad and {coulomb:+.3f} N m"
-                )
-        values["|tau - RNEA(ABA(tau))|"] = error = consistency(model, s.q, s.qd, s.effort)
-        H = self.figures.matrix
-        apart = max((cross_check(model, limb, self.figures_q, H) for limb in self.limbs), default=0.0)
-        if self.limbs:
-            values["CRBA apart from closed form, relative"] = apart
-        publishers = self.sources("joint_states")
-        if missing := self.missing():
-            return STALE, missing, values | doubts
-        if error > v.consistency_limit:
-            return ERROR, "forward and inverse dynamics disagree", values | doubts
-        if apart > CLOSED_FORM_LIMIT:
-            return ERROR, "mass matrix and closed form disagree", values | doubts
-        if publishers > 1:
-            return WARN, f"{publishers} publishers on joint_states", values | doubts
-        if model.floating_base and self.posture.see(s.q[3:7].tolist()):
-            return WARN, "fallen", values | doubts
-        if self.figures.condition > v.condition_limit:
-            return WARN, "mass matrix nearly singular", values | doubts
-        return level, "inputs refused" if level else "running", values | doubts
+
+    def suggestions(self) -> dict[str, object]:
+        """Return the rotor inertia and friction of joints that would explain their residuals."""
+        return {
+            f"suggested for {name}": f"armature {armature:+.4f} kg m^2, friction {viscous:+.3f} N m s/rad and "
+            f"{coulomb:+.3f} N m"
+            for name, (armature, viscous, coulomb) in zip(
+                self.model.joint_names, self.residual.suggestion(), strict=True
+            )
+            if armature or viscous or coulomb
+        }
 
     def delays(self) -> dict[str, object]:
         """Age of commands, and how late they could come."""

@@ -4,13 +4,13 @@
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 
-if TYPE_CHECKING:
-    from .plant import PlantNode
+from ..control.simulation import Simulation
 
 try:
     from simulation_interfaces import msg, srv
@@ -32,6 +32,35 @@ PATIENCE = 0.1
 """Wall time between looks whether the plant still runs [s]."""
 
 
+class SimulatingNode(Protocol):
+    """What the services ask of the plant's node."""
+
+    context: rclpy.Context
+    simulation: Simulation
+    stopping: bool
+
+    def get_name(self) -> str:
+        """Its name, to which the services belong."""
+
+    def get_namespace(self) -> str:
+        """Where it is."""
+
+    def resolve_service_name(self, name: str) -> str:
+        """Name of a service of its own, remapped as the user wishes."""
+
+    def do(self, wish: Callable[[], None]) -> threading.Event:
+        """Ask the simulation's thread for something; the event tells when it is done."""
+
+    def step(self, ticks: int) -> threading.Event:
+        """Ask for so many ticks while paused; the event tells when they are done, or will not be."""
+
+    def start_again(self) -> None:
+        """Stop as if just started, but paused."""
+
+    def unload(self) -> None:
+        """Take all payloads away."""
+
+
 class SimulationServices:
     """Answers for one plant in a thread of its own: steps are answered when done, and commands come meanwhile.
 
@@ -39,7 +68,7 @@ class SimulationServices:
     it from lists.
     """
 
-    def __init__(self, plant: "PlantNode"):
+    def __init__(self, plant: SimulatingNode):
         """Offer the services under the plant's name."""
         self.plant = plant
         self.node = rclpy.create_node(

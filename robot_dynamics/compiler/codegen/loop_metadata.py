@@ -23,11 +23,14 @@ class Distinct(ir.MDValue):
 
 
 def together(module: ir.Module, blocks: Sequence[ir.Block]) -> ir.MDValue:
-    """What names all that is read and written in these blocks, now that they are written."""
+    """Return the group of all accesses to arrays in these blocks, now that they are written.
+
+    Variables stay outside: one that sums over iterations is read in each as the one before has left it.
+    """
     group = Distinct(module, (), str(len(module.metadata)))
     for block in blocks:
         for x in block.instructions:
-            if x.opname in ("load", "store"):
+            if x.opname in ("load", "store") and not isinstance(x.operands[-1], ir.AllocaInstr):
                 x.set_metadata("llvm.access.group", group)
     return group
 
