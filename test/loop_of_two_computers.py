@@ -124,7 +124,6 @@ def test_after_a_partition_it_trots_again(loop: Loop):
     cut(loop, 1.0)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("reorder", [0.0, 0.2], ids=["in order", "reordered"])
 @pytest.mark.parametrize("loss", [0.0, 0.05], ids=["no loss", "5 % lost"])
 @pytest.mark.parametrize("delay", [0.025, SLOW], ids=["25 ms", "50 ms"])
