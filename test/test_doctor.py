@@ -112,3 +112,22 @@ def test_leftovers_in_shared_memory_are_counted(tmp_path, monkeypatch):
     finding = next(doctor.shared_memory())
     assert finding.found == "2 files of Fast DDS, 2 MB"
     assert finding.remedy.startswith(f"rm {tmp_path}/")
+
+
+@pytest.mark.parametrize(
+    ("setting", "backend", "remedy"),
+    [
+        ({"NUMBA_DISABLE_JIT": "1"}, "backend python", "unset NUMBA_DISABLE_JIT ROBOT_DYNAMICS_BACKEND"),
+        ({"ROBOT_DYNAMICS_BACKEND": "numba"}, "backend numba", "unset ROBOT_DYNAMICS_BACKEND"),
+        ({"ROBOT_DYNAMICS_BACKEND": "llvm"}, "backend llvm", ""),
+    ],
+    ids=["none", "numba", "llvm"],
+)
+def test_the_backend_is_named_with_the_line_that_brings_the_fast_one(setting, backend, remedy):
+    environment = {**os.environ, "COLUMNS": "120", "NUMBA_DISABLE_JIT": "0", **setting}
+    command = [sys.executable, "-m", "robot_dynamics", "doctor"]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, check=True).stdout
+    lines = said.splitlines()
+    row = next(i for i, line in enumerate(lines) if line.startswith("numba "))
+    assert backend in "".join(lines[row : row + 2])
+    assert not remedy or f"    {remedy}" in lines[row + 1 : row + 3]

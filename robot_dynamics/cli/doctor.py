@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from ..compiler import LANES
 from ..compiler.cache import CACHE_FOLDER
+from ..compiler.choice import BACKEND, FIRST_UNKNOWN, LLVM, NUMBA, PYTHON, VARIABLE
 from ..control.stance import SOLVER
 from ..extras import EXTRAS, install_command
 from ..warm_up import KINDS, finished
@@ -34,6 +35,16 @@ WHEELS = {"7": "Jazzy", "9": "Kilted"}
 """Major version of rclpy from PyPI -> distribution of ROS."""
 MARKER = Path("share", "ament_index", "resource_index", "packages", "robot_dynamics")
 """What tells ROS's tools in a prefix that the package is there."""
+BACKENDS = {
+    LLVM: (True, "kernels by our compiler (backend llvm)", ""),
+    NUMBA: (
+        None,
+        "kernels by numba alone (backend numba), steps take up to twice as long",
+        f"unset {VARIABLE}" if VARIABLE in os.environ else "pip install 'numba<{}.{}'".format(*FIRST_UNKNOWN),
+    ),
+    PYTHON: (False, "kernels run as Python (backend python), 100 times slower", f"unset NUMBA_DISABLE_JIT {VARIABLE}"),
+}
+"""Backend -> whether all is well, what it is, what to type for the fast one."""
 DEVICE = Path("/dev/cpu_dma_latency")
 SHARED_MEMORY = Path("/dev/shm")
 WIDTH = 80
@@ -63,12 +74,9 @@ def interpreter() -> Iterator[Finding]:
     """The package itself, Python, numba and the processor."""
     yield Finding("robot_dynamics", None, f"{installed('robot_dynamics') or 'not installed'}, {PACKAGE}")
     yield Finding("Python", None, f"{platform.python_version()} in {sys.prefix}")
-    interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
     numba = f"{version('numba')}, LLVM by llvmlite {version('llvmlite')}"
-    if interpreted:
-        yield Finding("numba", False, f"{numba}: switched off, 100 times slower", "unset NUMBA_DISABLE_JIT")
-    else:
-        yield Finding("numba", True, numba)
+    well, how, remedy = BACKENDS[BACKEND]
+    yield Finding("numba", well, f"{numba}: {how}", remedy)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     yield Finding("processor", None, f"{processor()}, {cores} cores for us, {LANES} robots per SIMD register")
 

@@ -8,7 +8,6 @@ array. `i`, `iq`, `iv`: row of the joint at hand, its place in q and in qd.
 """
 
 from ..compiler import LANES, Lanes, inline, lane, lean, spread, stack, to_lane, transpose, wide
-from . import tree
 from .lanes import aligned, lane3, lane6, lane9, to_lane3, to_lane6, to_lane9
 from .link import (
     accelerate,
@@ -39,6 +38,8 @@ from .scalar import (
     sub,
 )
 from .star.layout import CA, CL, DI, KEPT, MOST_JOINTS, UA, UL, E, U
+from .tree.aba import aba as tree_aba
+from .tree.rnea import rnea as tree_rnea
 
 F, T, M, H, N, SUMS = 0, 3, 6, 12, 21, 27
 """Columns of what the base feels: force, moment, blocks; their number."""
@@ -84,7 +85,7 @@ def tile(nq, nv, rows):
     return *vectors, aligned((rows, WORKSPACE, LANES)), aligned((0, LANES))
 
 
-rnea_of_lanes, aba_of_lanes = spread(tree.rnea), spread(tree.aba)
+rnea_of_lanes, aba_of_lanes = spread(tree_rnea), spread(tree_aba)
 
 
 @lean

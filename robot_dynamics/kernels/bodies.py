@@ -54,7 +54,8 @@ from .scalar import (
     tmul,
     transpose,
 )
-from .tree import place, rnea_outward
+from .tree.placement import place
+from .tree.rnea import rnea_outward
 
 
 @routine

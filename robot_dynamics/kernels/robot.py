@@ -16,16 +16,10 @@ from .star import aba as star_aba
 from .star import contact_space as star_contacts
 from .star import motion as star_motion
 from .star.layout import MEMORY
-from .tree import (
-    aba_accelerations,
-    aba_inward,
-    aba_outward,
-    clear_world,
-    crba,
-    place,
-    rnea_inward,
-    rnea_outward,
-)
+from .tree.aba import aba_accelerations, aba_inward, aba_outward
+from .tree.crba import crba
+from .tree.placement import clear_world, place
+from .tree.rnea import rnea_inward, rnea_outward
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

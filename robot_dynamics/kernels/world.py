@@ -33,7 +33,7 @@ from .rows import (
     row9,
 )
 from .scalar import add, cross, dot, mul, scale, smul
-from .tree import external, place
+from .tree.placement import external, place
 
 
 @inline

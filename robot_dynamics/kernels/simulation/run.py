@@ -12,7 +12,7 @@ from ..contact.solver import IMPULSE, Scratch, largest_residual, solve
 from ..robot import Robot, update_poses
 from ..rows import part3_to, row3, set3
 from ..scalar import add
-from ..tree import place
+from ..tree.placement import place
 from . import memory as at
 from .actuators import actuator_of, copy, delay_command, update_efforts
 from .constraints import apply_response, assemble, rebounds_give_energy, store_forces, system_of
