@@ -64,7 +64,7 @@ def test_nodes_on_simulated_time_notice_that_the_plant_is_gone_and_that_it_is_ba
 
 
 def test_a_pause_is_none_of_that_however_long():
-    simulated = plant("update_rate:=250.0", "timestep:=0.002")
+    simulated = plant("update_rate:=250.0", "timestep:=0.002", "max_command_age:=0.02")
     controller = Process("controller", *SIMULATED, "-p", "stand_time:=0.1")
     with running(simulated, controller), peer() as us:
         clock = us.listen(Clock, "/clock")

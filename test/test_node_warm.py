@@ -22,6 +22,8 @@ from robot_dynamics.warm_up import LIMBS, LOADER
 
 pytestmark = pytest.mark.ros
 SIMULATED = ("-p", "use_sim_time:=true")
+SLOWLY = ("-p", "update_rate:=200.0", "-p", "real_time_factor:=0.5", "-p", "max_command_age:=0.02")
+"""1 kHz of five nodes and of all that we hear of them leave two cores no rest."""
 FIRST_START = f"from robot_dynamics.warm_up import warm_up; [*warm_up('{LOADER}'), *warm_up('{LIMBS}')]"
 HEARD = {
     "odom": Odometry,
@@ -45,8 +47,7 @@ def test_nodes_run_on_the_machine_code_of_the_first_start_alone(monkeypatch):
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # a node that has stopped ends at once, whatever it still had to print
     start = [sys.executable, "-c", FIRST_START]
     nodes = [
-        # 1 kHz of five nodes and of all that we hear of them leave two cores no rest
-        Process("plant", "-p", "efforts_alone:=false", "-p", "update_rate:=200.0", "-p", "real_time_factor:=0.5"),
+        Process("plant", "-p", "efforts_alone:=false", *SLOWLY),
         Process("feedforward", *SIMULATED, "-p", "dry_run:=false", "-p", "mode:=stance"),
         Process(
             "feedforward",
