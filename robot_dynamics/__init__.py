@@ -8,6 +8,7 @@ from .contact.points import contact_points
 from .contact.spring_damper import SpringDamper
 from .contact.terrain import Box, HeightField, Plane
 from .description import Rotor
+from .divergence import Divergence
 from .dynamics import (
     bias_forces,
     center_of_mass,
@@ -51,6 +52,7 @@ __all__ = [
     "Box",
     "ClosedForm",
     "ClosedFormTree",
+    "Divergence",
     "Evaluator",
     "HeightField",
     "Impulse",
