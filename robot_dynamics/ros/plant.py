@@ -88,15 +88,7 @@ class PlantNode(Component):
     def build(self) -> None:
         """Make the plant, warm it up, and build every message once."""
         v, model = self.values, self.model
-        if abs(round(1.0 / (v.update_rate * v.timestep)) * v.update_rate * v.timestep - 1.0) > 1e-9:
-            raise ParameterError(
-                f"1 / update_rate must be a multiple of timestep, got {v.update_rate} and {v.timestep}"
-            )
-        self.sense_every = round(v.update_rate / v.sensor_rate) if v.sensor_rate else 1
-        if v.sensor_rate and abs(self.sense_every * v.sensor_rate / v.update_rate - 1.0) > 1e-9:
-            raise ParameterError(
-                f"update_rate must be a multiple of sensor_rate, got {v.update_rate} and {v.sensor_rate}"
-            )
+        self.sense_every = sense_every(v)
         points = chosen_points(model, [link for link in v.contact_links if link])
         self.plant = Plant(model, plant_params(v), points)
         self.fitting = fitting_gains(model)
@@ -122,6 +114,11 @@ class PlantNode(Component):
         self.payloads = Payloads(model)
         self.posture, self.immovable = Posture(), len(immovable(model))
         self.noisy = self.plant.params.noise != SensorNoise()
+        self._memory(actuation)
+        self._messages()
+
+    def _memory(self, actuation: Actuation) -> None:
+        """What the node remembers from tick to tick, and what waits for the next one."""
         self.reading: Measurement | None = None
         self.sensed = -np.inf
         self.streams = {"joint_commands": actuation.targets, "effort_controller/commands": actuation.efforts}
@@ -135,7 +132,6 @@ class PlantNode(Component):
         self.steppers: list[threading.Event] = []
         self.revision: Callable[[], None] | None = None
         self.arrived = threading.Event()
-        self._messages()
 
     def _messages(self) -> None:
         v, model = self.values, self.model
@@ -645,6 +641,16 @@ class PlantNode(Component):
             **doubts,
         }
         return max(level, warned), message, values
+
+
+def sense_every(v: PlantParameters) -> int:
+    """Ticks from one reading of the sensors to the next. Raises ParameterError for rates that do not fit together."""
+    if abs(round(1.0 / (v.update_rate * v.timestep)) * v.update_rate * v.timestep - 1.0) > 1e-9:
+        raise ParameterError(f"1 / update_rate must be a multiple of timestep, got {v.update_rate} and {v.timestep}")
+    every = round(v.update_rate / v.sensor_rate) if v.sensor_rate else 1
+    if v.sensor_rate and abs(every * v.sensor_rate / v.update_rate - 1.0) > 1e-9:
+        raise ParameterError(f"update_rate must be a multiple of sensor_rate, got {v.update_rate} and {v.sensor_rate}")
+    return every
 
 
 def clock_every(v: PlantParameters) -> int:
