@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.ros, pytest.mark.thorough]
 TESTS = Path(__file__).with_name("loop_of_two_computers.py")
 
 
-@pytest.mark.timeout(1200)  # five seconds of partition, eight times, at half the real time
+@pytest.mark.timeout(1800)  # a minute for each of ten lines, at half the real time
 def test_the_loop_between_two_computers():
     """Thorough, as it needs the machine: a robot whose commands come late for other tests' sake falls, as it would."""
     try:
