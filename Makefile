@@ -6,7 +6,7 @@ VENV        ?= .venv$(if $(filter jazzy,$(ROS_WHEELS)),-jazzy)
 ROBOT       ?=
 DURATION    ?= 10
 PYTEST_ARGS ?=
-WORKERS     ?= 3
+WORKERS     ?= 2
 
 SHELL := /bin/bash -o pipefail
 BIN   := $(VENV)/bin
@@ -36,9 +36,9 @@ help: ## List the targets
 
 venv: $(TEST) ## Set up .venv with everything (ROS_WHEELS=jazzy: rclpy of Jazzy instead of Kilted)
 
-test: $(TEST) ## Run the tests, real rclpy included, WORKERS=3 files at a time (PYTEST_ARGS=...)
+test: $(TEST) ## Run the tests, real rclpy included, WORKERS=2 files at a time, nodes one by one (PYTEST_ARGS=...)
 	$(BIN)/robot_dynamics warm-up
-	$(BIN)/python -m pytest -m "not thorough" -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not thorough" -n $(WORKERS) --dist loadgroup --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-quick: $(TEST) ## Run what needs neither rclpy nor long: for the desk
 	$(BIN)/robot_dynamics warm-up

@@ -15,7 +15,12 @@ from robot_dynamics.ros.domain import DOMAINS, claimed
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that start nodes: they take longest, and would be what several workers end on alone."""
+    """One worker runs all that starts nodes, from the beginning; files without nodes are shared among the others.
+
+    Nodes of two tests at a time would take the processor from each other, and a robot falls that nobody holds.
+    """
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group("nodes" if "ros" in item.keywords else item.nodeid.split("::")[0]))
     items.sort(key=lambda item: "ros" not in item.keywords)
 
 

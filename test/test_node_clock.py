@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from ros_nodes import Peer, Process, peer, running
+from ros_nodes import Peer, Process, Sensors, peer, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -63,9 +63,29 @@ def test_nodes_on_simulated_time_notice_that_the_plant_is_gone_and_that_it_is_ba
         assert [node.end() for node in nodes] == [(0, [])] * len(nodes)
 
 
+def test_a_robot_is_missed_whose_clock_was_never_heard():
+    """States that come before the first /clock, and then no more of either."""
+    nodes = [Process(name, *SIMULATED, *options) for name, options in LISTENERS.items()]
+    with running(*nodes), peer() as us:
+        for node in nodes:
+            node.await_line("ready")
+        robot, efforts = Sensors(us), us.listen(Float64MultiArray, "effort_controller/commands")
+
+        def all_well_by_stamps() -> bool:
+            robot.now += 0.01
+            robot.send()
+            return all(us.status(name).get("level", STALE) != STALE for name in LISTENERS)
+
+        us.until(all_well_by_stamps, "all to be well")
+        us.until(lambda: any(efforts[-1].data), "efforts")
+        all_say(us, "no joint_states, no /clock")
+        us.until(lambda: not any(efforts[-1].data), "the timeout action of the feed-forward")
+        assert [node.end() for node in nodes] == [(0, [])] * len(nodes)
+
+
 def test_a_pause_is_none_of_that_however_long():
-    simulated = plant("update_rate:=250.0", "timestep:=0.002", "max_command_age:=0.02")
-    controller = Process("controller", *SIMULATED, "-p", "stand_time:=0.1")
+    simulated = plant("update_rate:=250.0", "timestep:=0.002", "max_command_age:=0.008")
+    controller = Process("controller", *SIMULATED, "-p", "stand_time:=0.3")
     with running(simulated, controller), peer() as us:
         clock = us.listen(Clock, "/clock")
         us.until(lambda: us.status("controller").get("message") == "standing", "the stand")

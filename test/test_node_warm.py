@@ -22,7 +22,7 @@ from robot_dynamics.warm_up import LIMBS, LOADER
 
 pytestmark = pytest.mark.ros
 SIMULATED = ("-p", "use_sim_time:=true")
-SLOWLY = ("-p", "update_rate:=200.0", "-p", "real_time_factor:=0.5", "-p", "max_command_age:=0.02")
+SLOWLY = ("-p", "update_rate:=200.0", "-p", "real_time_factor:=0.5", "-p", "max_command_age:=0.01")
 """1 kHz of five nodes and of all that we hear of them leave two cores no rest."""
 FIRST_START = f"from robot_dynamics.warm_up import warm_up; [*warm_up('{LOADER}'), *warm_up('{LIMBS}')]"
 HEARD = {

@@ -77,7 +77,7 @@ class Component(LifecycleNode):
         """
         self._taken: dict[Subscription, Callable[[], None]] = {}
         self._read_clock: Callable[[], None] | None = None
-        self._simulated, self._told_at = 0, 0.0
+        self._simulated, self._told_at, self._unheard = 0, 0.0, False
         super().__init__(name, automatically_declare_parameters_from_overrides=True)
         self.active, self.begun = False, False
         self._built, self._text = "", ""
@@ -206,6 +206,17 @@ class Component(LifecycleNode):
         """Time of the node's clock [s]; 0 while simulated time has not begun."""
         return 1e-9 * self.nanoseconds()
 
+    def received(self, nanoseconds: int) -> float:
+        """Time at which a message of this stamp came [s]: by the node's clock, and by the stamp until /clock is heard.
+
+        Without it a robot that falls silent before the first /clock would never be missed.
+        """
+        now = self.nanoseconds()
+        if self._unheard:
+            now = self._simulated = max(now, nanoseconds)
+            self._told_at = time.monotonic()
+        return 1e-9 * now
+
     def waited(self) -> float:
         """Time by which to tell how old the last message is [s]: wall time carries it on when /clock falls silent.
 
@@ -215,7 +226,7 @@ class Component(LifecycleNode):
 
     def silence(self) -> float:
         """Wall time for which /clock has been silent [s]; 0 while that is no longer than a paused one may be."""
-        if self._read_clock is None or not self._simulated:
+        if self._read_clock is None or not self._told_at:
             return 0.0
         silence = time.monotonic() - self._told_at
         return silence if silence > self.values.state_timeout + CLOCK_PERIOD else 0.0
@@ -281,15 +292,16 @@ class Component(LifecycleNode):
 
         def told(data: bytes) -> None:
             self._simulated, self._told_at = wire.nanoseconds_from_clock(data), time.monotonic()
+            self._unheard = False
 
         made = super().create_subscription(msg_type, topic, told, qos_profile, raw=True, **options)
-        self._read_clock = self._on_demand(made)
+        self._read_clock, self._unheard = self._on_demand(made), True
         return made
 
     def destroy_subscription(self, subscription: Subscription) -> bool:
         """Forget it here too."""
         if self._taken.pop(subscription, None) is self._read_clock:
-            self._read_clock, self._simulated = None, 0
+            self._read_clock, self._simulated, self._told_at, self._unheard = None, 0, 0.0, False
         return super().destroy_subscription(subscription)
 
     def _guarded(self, topic: str, callback: Callable[[bytes], None]) -> Callable[[bytes], None]:

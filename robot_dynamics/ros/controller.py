@@ -68,7 +68,7 @@ class ControllerNode(Component):
         """Answer a state with targets and efforts for its time, or with damping for a robot that has fallen."""
         msg = self.reader.read(data)
         stamp, (q, _, _) = msg.stamp, wire.columns_from_joint_state(msg)
-        where = self.guard.accept_named(msg.names, (q,), stamp, self.now() or stamp)
+        where = self.guard.accept_named(msg.names, (q,), stamp, self.received(msg.nanoseconds))
         if where is None:
             return self.warn(f"joint_states {self.guard.problem}")
         if 0.0 < stamp - self.last < 0.999 / self.values.rate:
@@ -84,7 +84,7 @@ class ControllerNode(Component):
     def on_base(self, data: bytes) -> None:
         """Take the base state."""
         msg, s = self.odometry.read(data), self.state
-        if s.set_base(*wire.base_from_odometry(msg), msg.stamp, self.now() or msg.stamp, msg.names[1]):
+        if s.set_base(*wire.base_from_odometry(msg), msg.stamp, self.received(msg.nanoseconds), msg.names[1]):
             self.control.see_base(s.q[:7].tolist(), msg.stamp)
         else:
             self.warn(f"odom {s.base.problem}")

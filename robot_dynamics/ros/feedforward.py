@@ -118,7 +118,7 @@ class FeedforwardNode(Component):
         """Answer a joint state with efforts; base and contacts are those known by now."""
         began, intake = perf_counter(), self.joint_states
         taken, state, stamp = intake.take(data), self.feeder.state, intake.stamp
-        received = self.now() or stamp
+        received = self.received(intake.nanoseconds)
         if not (taken and state.take_joints(self.arrangement, stamp, received)):
             return self.warn(f"joint_states {state.joints.problem}")
         now = stamp or received
@@ -191,7 +191,7 @@ class FeedforwardNode(Component):
         """Take the base state, for the joint states that follow."""
         intake, state = self.odometry, self.feeder.state
         intake.take(data)
-        if not state.take_base(intake.stamp, self.now() or intake.stamp, self.child):
+        if not state.take_base(intake.stamp, self.received(intake.nanoseconds), self.child):
             self.warn(f"odom {state.base.problem}")
 
     def on_contacts(self, data: bytes) -> None:

@@ -107,10 +107,10 @@ class MonitorNode(Component):
         s, stamp = self.state, msg.stamp
         self.update_base()
         self.update_contacts()
-        now = self.now()
+        now = self.received(msg.nanoseconds)
         self.take_base(stamp, now)
         self.take_contacts(stamp, now)
-        if not s.set_joints(msg.names, *wire.columns_from_joint_state(msg), stamp, now or stamp):
+        if not s.set_joints(msg.names, *wire.columns_from_joint_state(msg), stamp, now):
             return self.warn(f"joint_states {s.joints.problem}")
         if s.has_effort and not (self.bases.missing(stamp) or self.touches.missing(stamp)):
             state = stamp or now, s.q, s.qd, s.effort, self.forces.at(s.q)
@@ -133,7 +133,7 @@ class MonitorNode(Component):
         """Take the base states that are due."""
         for msg in self.bases.due(stamp, now):
             base = wire.base_from_odometry(msg)
-            if self.state.set_base(*base, msg.stamp, now or msg.stamp, msg.names[1]):
+            if self.state.set_base(*base, msg.stamp, now, msg.names[1]):
                 self.now_known("base")
             else:
                 self.warn(f"odom {self.state.base.problem}")
