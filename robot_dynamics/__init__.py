@@ -10,6 +10,9 @@ from .contact.terrain import Box, HeightField, Plane
 from .description import Rotor
 from .divergence import Divergence
 from .dynamics import (
+    SparseMatrix,
+    articulated_body,
+    articulated_inertia,
     bias_forces,
     center_of_mass,
     centroidal_momentum,
@@ -20,20 +23,30 @@ from .dynamics import (
     inverse_dynamics,
     inverse_dynamics_batch,
     inverse_dynamics_world,
+    joint_wrenches,
     kinetic_energy,
     mass_matrix,
+    net_wrenches,
     potential_energy,
+    sparse_mass_matrix,
 )
 from .errors import RobotDynamicsError
 from .evaluator import Evaluator
 from .kinematics import (
     Points,
+    body_acceleration,
     body_pose,
+    body_velocity,
+    center_of_mass_acceleration,
+    center_of_mass_velocity,
     contact_inertia_inverse,
     contact_space,
     difference,
     integrate,
+    link_acceleration,
+    link_jacobian,
     link_pose,
+    link_velocity,
     neutral,
     point_bias,
     point_jacobian,
@@ -44,6 +57,7 @@ from .kinematics import (
     test_force_response,
 )
 from .model import Model
+from .operational import operational_inertia, operational_inertia_inverse
 from .plant import Plant, PlantParams, SensorNoise
 from .rollout import Rollout, rollout_batch
 from .urdf import load_urdf
@@ -65,10 +79,17 @@ __all__ = [
     "Rollout",
     "Rotor",
     "SensorNoise",
+    "SparseMatrix",
     "SpringDamper",
+    "articulated_body",
+    "articulated_inertia",
     "bias_forces",
+    "body_acceleration",
     "body_pose",
+    "body_velocity",
     "center_of_mass",
+    "center_of_mass_acceleration",
+    "center_of_mass_velocity",
     "centroidal_momentum",
     "closed_form",
     "closed_form_tree",
@@ -84,11 +105,18 @@ __all__ = [
     "inverse_dynamics",
     "inverse_dynamics_batch",
     "inverse_dynamics_world",
+    "joint_wrenches",
     "kinetic_energy",
+    "link_acceleration",
+    "link_jacobian",
     "link_pose",
+    "link_velocity",
     "load_urdf",
     "mass_matrix",
+    "net_wrenches",
     "neutral",
+    "operational_inertia",
+    "operational_inertia_inverse",
     "point_bias",
     "point_jacobian",
     "point_position",
@@ -97,5 +125,6 @@ __all__ = [
     "potential_energy",
     "random_configuration",
     "rollout_batch",
+    "sparse_mass_matrix",
     "test_force_response",
 ]

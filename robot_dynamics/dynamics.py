@@ -15,14 +15,15 @@ from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .checks import checked
 from .compiler import LANES
 from .cores import in_slices
 from .description import Array
-from .errors import SingularModelError
-from .kernels import batch, bodies, dense, star, tree, world
+from .errors import ParameterError, SingularModelError
+from .kernels import batch, bodies, body_motion, dense, rows, star, tree, world
+from .kernels.joints import nv_of
 from .kernels.rows import WORKSPACE
 from .model import Model
 
@@ -100,14 +101,81 @@ def inverse_dynamics_world(
     Returns tau (nv,) and wrench (nb, 6): [n, f] that body i receives through its joint, world axes, about the world's
     origin; row 0 is 0. Rotor torques act between a joint's motor and its parent and are in tau, not in wrench.
     """
+    tau, (_, transmitted) = _in_world(model, q, qd, qdd, f_ext)
+    return tau, transmitted
+
+
+def _in_world(
+    model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None
+) -> tuple[Array, tuple[Array, Array]]:
     q = checked("q", q, (model.nq,))
     qd = checked("qd", qd, (model.nv,))
     qdd = checked("qdd", qdd, (model.nv,))
     tau = np.empty(model.nv)
-    wrench = np.empty((model.nb, 6))
+    wrenches = np.zeros((model.nb, 6)), np.zeros((model.nb, 6))
     f_ext = _wrench(model, f_ext)
-    world.inverse_dynamics_world(model.topology, model.parameters, q, qd, qdd, f_ext, tau, wrench)
-    return tau, wrench
+    world.inverse_dynamics_world(model.topology, model.parameters, q, qd, qdd, f_ext, tau, wrenches)
+    return tau, wrenches
+
+
+def net_wrenches(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+    """Answer what moves each body: the rate of its momentum, I a + v x* I v (R3) with the true acceleration a.
+
+    Returns (nb, 6): [n, f] of all that acts on body i (joints, gravity, environment), world axes, about the world's
+    origin. Rotors apart, their sum is the rate of the robot's momentum.
+    """
+    return _in_world(model, q, qd, qdd, None)[1][0]
+
+
+def joint_wrenches(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None = None) -> Array:
+    """Answer what every joint transmits (R4): its motor's effort and what its bearing carries, six numbers.
+
+    Returns (nb, 6): [n, f] that body i receives through its joint, body axes, about the body-frame origin; row 0, the
+    world's, is 0. Rotor torques act between a joint's motor and its parent and are not part of it.
+    """
+    _, (_, transmitted) = _in_world(model, q, qd, qdd, f_ext)
+    R, p = np.empty((model.nb, 3, 3)), np.empty((model.nb, 3))
+    bodies.body_poses(model.topology, model.parameters, checked("q", q, (model.nq,)), R, p)
+    force = transmitted[:, 3:]
+    moment = transmitted[:, :3] - np.cross(p, force)
+    return np.hstack([np.einsum("bji,bj->bi", R, x) for x in (moment, force)])
+
+
+def articulated_inertia(model: Model, q: ArrayLike) -> Array:
+    """Answer how each body resists while all joints behind it are free to move: I^A (A5-A8, [RBDA] table 7.1).
+
+    Returns (nb, 6, 6), [angular; linear], body axes, about the body-frame origin; entry 0, the world's, is 0.
+
+    Raises
+    ------
+    SingularModelError
+        A joint has no inertia about its axis.
+    ParameterError
+        The model has mimic joints: they couple distant branches, and no body has an articulated inertia of its own.
+    """
+    zero = np.zeros(model.nv)
+    return articulated_body(model, q, zero, zero)[0]
+
+
+def articulated_body(
+    model: Model, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None
+) -> tuple[Array, Array]:
+    """Return I^A as `articulated_inertia` and the bias force p^A (nb, 6): its joint transmits I^A a + p^A (A5).
+
+    a is the spatial acceleration of the body less gravity, [angular; linear], body axes. Raises as
+    `articulated_inertia`.
+    """
+    check_regular(model)
+    if model.has_mimic:
+        raise ParameterError(f"no articulated inertias for robots with mimic joints, which '{model.name}' has")
+    state = checked("q", q, (model.nq,)), checked("qd", qd, (model.nv,)), checked("tau", tau, (model.nv,))
+    inertia, bias = np.empty((model.nb, 6, 6)), np.empty((model.nb, 6))
+    tree.articulated(model.topology, model.parameters, *state, _wrench(model, f_ext), inertia, bias)
+    twist = np.empty((model.nb, 6))
+    body_motion.body_velocities(model.topology, model.parameters, *state[:2], twist)
+    # the kernel's p^A is that of classical accelerations, larger by omega x v
+    bias += np.einsum("bij,bj->bi", inertia[:, :, 3:], np.cross(twist[:, :3], twist[:, 3:]))
+    return inertia, bias
 
 
 def bias_forces(model: Model, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -220,6 +288,43 @@ def mass_matrix(model: Model, q: ArrayLike) -> Array:
     except TypeError:
         fine = False
     return H if fine else mass_matrix(model, np.array(checked("q", q, (model.nq,))))
+
+
+class SparseMatrix(NamedTuple):
+    """Compressed rows: `values` and `columns` of row i as scipy.sparse.csr_array takes them.
+
+    Row i of the lower triangle is (columns[starts[i]:starts[i + 1]], values[starts[i]:starts[i + 1]]).
+    """
+
+    values: Array
+    columns: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+
+def sparse_mass_matrix(model: Model, q: ArrayLike) -> SparseMatrix:
+    """Return the lower triangle of H(q) where structure allows other values than 0 ([RBDA] 6.4).
+
+    Row i holds the columns of its ancestors, the same at every q; mimic joints couple all that follow them.
+    """
+    row, column = np.nonzero(np.tril(_coupled(model)))
+    starts = np.searchsorted(row, np.arange(model.nv + 1))
+    return SparseMatrix(mass_matrix(model, q)[row, column], column, starts)
+
+
+def _coupled(model: Model) -> NDArray[np.bool_]:
+    """Which degrees of freedom (nv, nv) share a branch: where one joint carries the other, or they are one."""
+
+    def dofs(row: int) -> slice:
+        first = int(model.topology[row, rows.IV])
+        return slice(first, first + nv_of(int(model.topology[row, rows.KIND])))
+
+    out = np.zeros((model.nv, model.nv), dtype=bool)
+    for row in range(1, len(model.topology)):
+        ancestor = row
+        while ancestor:
+            out[dofs(row), dofs(ancestor)] = out[dofs(ancestor), dofs(row)] = True
+            ancestor = int(model.topology[ancestor, rows.PARENT])
+    return out
 
 
 def coriolis_matrix(model: Model, q: ArrayLike, qd: ArrayLike) -> Array:

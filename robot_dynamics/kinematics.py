@@ -7,6 +7,7 @@ Conventions of `q` and `qd` as in `dynamics`. World results carry no suffix wher
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from .checks import checked
 from .description import Array
 from .dynamics import check_regular
-from .errors import ShapeError
-from .kernels import bodies, manifold, propagators, rows
+from .errors import ParameterError, ShapeError
+from .kernels import bodies, body_motion, manifold, propagators, rows
 from .model import Model
+from .spatial import adjoint, change_twist, inverse_pose
+
+Acceleration = Literal["spatial", "classical"]
+KINDS = "spatial", "classical"
+"""Of accelerations, see `body_acceleration`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,6 +128,94 @@ def link_pose(model: Model, q: ArrayLike, link: str) -> tuple[Array, Array]:
     R, p = body_pose(model, q)
     b = model.link_bodies[i]
     return R[b] @ model.link_R[i], R[b] @ model.link_p[i] + p[b]
+
+
+def body_velocity(model: Model, q: ArrayLike, qd: ArrayLike) -> Array:
+    """Return the twist of every body (R1), (nb, 6) = [angular; linear of the body-frame origin], body axes."""
+    out = np.empty((model.nb, 6))
+    q = checked("q", q, (model.nq,))
+    body_motion.body_velocities(model.topology, model.parameters, q, checked("qd", qd, (model.nv,)), out)
+    return out
+
+
+def body_acceleration(
+    model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, kind: Acceleration = "spatial"
+) -> Array:
+    """Return the acceleration of every body (R2), (nb, 6) = [angular; linear], body axes; gravity is not in it.
+
+    A "spatial" one is the componentwise derivative of the twist, a "classical" one has the acceleration of the origin
+    as a point, which is larger by omega x v ([RBDA] 2.11).
+
+    Raises
+    ------
+    ParameterError
+        Another kind.
+    """
+    spatial = _named(kind) == "spatial"
+    out = np.empty((model.nb, 6))
+    state = checked("q", q, (model.nq,)), checked("qd", qd, (model.nv,)), checked("qdd", qdd, (model.nv,))
+    body_motion.body_accelerations(model.topology, model.parameters, *state, out)
+    if spatial:
+        twist = body_velocity(model, q, qd)
+        out[:, 3:] -= np.cross(twist[:, :3], twist[:, 3:])
+    return out
+
+
+def _named(kind: str) -> str:
+    if kind not in KINDS:
+        raise ParameterError(f"kind of acceleration must be one of {', '.join(KINDS)}, got '{kind}'")
+    return kind
+
+
+def link_velocity(model: Model, q: ArrayLike, qd: ArrayLike, link: str) -> Array:
+    """Return the twist (6,) of a link's frame as `body_velocity`, link axes, also of links merged by fixed joints."""
+    i = model.link_index(link)
+    return _at_link(model, i, body_velocity(model, q, qd)[model.link_bodies[i]])
+
+
+def link_acceleration(
+    model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, link: str, kind: Acceleration = "spatial"
+) -> Array:
+    """Return the acceleration (6,) of a link's frame as `body_acceleration`, link axes."""
+    classical = _named(kind) == "classical"
+    i = model.link_index(link)
+    out = _at_link(model, i, body_acceleration(model, q, qd, qdd)[model.link_bodies[i]])
+    if classical:
+        twist = link_velocity(model, q, qd, link)
+        out[3:] += np.cross(twist[:3], twist[3:])
+    return out
+
+
+def _at_link(model: Model, link: int, twist: Array) -> Array:
+    """A body's twist, or spatial acceleration, about the origin and in the axes of a link fixed in it."""
+    return change_twist(*inverse_pose(model.link_R[link], model.link_p[link]), twist)
+
+
+def link_jacobian(model: Model, q: ArrayLike, link: str) -> Array:
+    """Return J (6, nv) with twist = J qd of a link's frame, [angular; linear], link axes (K1)."""
+    i = model.link_index(link)
+    J = np.empty((6, model.nv))
+    row = int(model.row_body[model.link_bodies[i]])
+    body_motion.body_jacobian(model.topology, model.parameters, checked("q", q, (model.nq,)), row, J)
+    out: Array = adjoint(*inverse_pose(*link_pose(model, q, link))) @ J
+    return out
+
+
+def center_of_mass_velocity(model: Model, q: ArrayLike, qd: ArrayLike) -> Array:
+    """Return the velocity (3,) of the centre of mass, world axes [m/s]."""
+    return _center_of_mass_motion(model, q, qd, np.zeros(model.nv))[0]
+
+
+def center_of_mass_acceleration(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+    """Return the acceleration (3,) of the centre of mass, world axes [m/s^2]; gravity is not in it."""
+    return _center_of_mass_motion(model, q, qd, qdd)[1]
+
+
+def _center_of_mass_motion(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> tuple[Array, Array]:
+    velocity, acceleration = np.empty(3), np.empty(3)
+    state = checked("q", q, (model.nq,)), checked("qd", qd, (model.nv,)), checked("qdd", qdd, (model.nv,))
+    body_motion.center_of_mass_motion(model.topology, model.parameters, *state, velocity, acceleration)
+    return velocity, acceleration
 
 
 def point_motion(model: Model, points: Points, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array, Array]:

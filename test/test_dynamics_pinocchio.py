@@ -55,6 +55,45 @@ def check_points(judge, model, q, qd):
         close(f"pose of '{link}'", ours[1], judge.data.oMf[judge.pin.getFrameId(link, pin.BODY)].translation)
 
 
+def check_motion(judge, model, q, qd, qdd, f_ext):
+    """Twists and accelerations of links, the centre of mass, what joints transmit, operational inertia of a link."""
+    P, data = judge.pin, judge.data
+    Q, V, A = judge.q(q), judge.v(qd), judge.v(qdd)
+    pin.forwardKinematics(P, data, Q, V, A)
+    for link in model.link_names[:: max(1, len(model.link_names) // 4)]:
+        frame = P.getFrameId(link, pin.BODY)
+        for what, ours, theirs in (
+            ("twist", rd.link_velocity(model, q, qd, link), pin.getFrameVelocity),
+            ("acceleration", rd.link_acceleration(model, q, qd, qdd, link), pin.getFrameAcceleration),
+            (
+                "classical",
+                rd.link_acceleration(model, q, qd, qdd, link, "classical"),
+                pin.getFrameClassicalAcceleration,
+            ),
+        ):
+            motion = theirs(P, data, frame, pin.LOCAL)
+            close(f"{what} of '{link}'", ours, np.r_[motion.angular, motion.linear])
+    if model.mass > 0:
+        pin.centerOfMass(P, data, Q, V, A)
+        close("velocity of the com", rd.center_of_mass_velocity(model, q, qd), data.vcom[0])
+        close("acceleration of the com", rd.center_of_mass_acceleration(model, q, qd, qdd), data.acom[0])
+    pin.rnea(P, data, Q, V, A, judge.forces(f_ext))
+    wrench = rd.joint_wrenches(model, q, qd, qdd, f_ext)
+    for body in range(1, model.nb):
+        joint, placement = judge.body_frame(body)
+        force = placement.actInv(data.f[joint])
+        close(f"wrench on '{model.body_names[body]}'", wrench[body], np.r_[force.angular, force.linear])
+
+
+def check_operational(judge, model, q, link):
+    P, data, Q = judge.pin, judge.data, judge.q(q)
+    J = pin.computeFrameJacobian(P, data, Q, P.getFrameId(link, pin.BODY), pin.LOCAL)[[3, 4, 5, 0, 1, 2]] @ judge.G
+    H = judge.back(full(pin.crba(P, data, Q)))
+    theirs = J @ np.linalg.solve(H, J.T)
+    close(f"Jacobian of '{link}'", rd.link_jacobian(model, q, link), J)
+    close("operational inertia", rd.operational_inertia_inverse(model, [link], q), theirs)
+
+
 def check_state(judge, model, rng):
     q = rd.random_configuration(model, rng)
     qd, qdd = rng.standard_normal((2, model.nv))
@@ -75,8 +114,10 @@ def check_state(judge, model, rng):
         momentum = pin.computeCentroidalMomentum(P, data, Q, V)
         close("momentum", rd.centroidal_momentum(model, q, qd), np.r_[momentum.angular, momentum.linear])
     check_points(judge, model, q, qd)
+    check_motion(judge, model, q, qd, qdd, f_ext)
     if not model.report.singular:
         check_forward(judge, model, q, qd, qdd, f_ext)
+        check_operational(judge, model, q, model.link_names[-1])
 
 
 @pytest.mark.parametrize("floating", [True, False], ids=["floating", "fixed"])

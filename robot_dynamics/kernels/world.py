@@ -120,8 +120,9 @@ def along_joint(topology, parameters, w, i, qd):
 
 
 @kernel
-def inverse_dynamics_world(topology, parameters, q, qd, qdd, f_ext, tau, wrench):
-    """RNEA in absolute coordinates (R1-R5); `wrench` (nb, 6) is what each joint transmits to its body."""
+def inverse_dynamics_world(topology, parameters, q, qd, qdd, f_ext, tau, wrenches):
+    """RNEA in absolute coordinates (R1-R5); `wrenches`: rate of each body's momentum, what its joint transmits."""
+    net, transmitted = wrenches
     rows = topology.shape[0]
     w = np.empty((rows, WORKSPACE))
     place(topology, parameters, q, w)
@@ -140,6 +141,8 @@ def inverse_dynamics_world(topology, parameters, q, qd, qdd, f_ext, tau, wrench)
         write6d(v, i, vi)
         write6d(a, i, ai)
         write6d(f, i, add6d(momentum(m, h, inertia, ai), force_cross(vi, momentum(m, h, inertia, vi))))
+        if topology[i, BODY] >= 0:
+            write6d(net, topology[i, BODY], add6d(read6d(f, i), momentum(m, h, inertia, ((0.0, 0.0, 0.0), g))))
     tau[:] = 0.0
     for i in range(rows - 1, 0, -1):
         j = parent(topology, i)
@@ -154,11 +157,11 @@ def inverse_dynamics_world(topology, parameters, q, qd, qdd, f_ext, tau, wrench)
             tau[first_v(topology, i) + k] += dot6d(axis(topology, parameters, w, i, k), fi)
         write6d(f, j, add6d(read6d(f, j), fi))
         if b >= 0:
-            write6d(wrench, b, fi)
+            write6d(transmitted, b, fi)
         if one_dof(topology[i, KIND]):
             spin_rotor(topology, parameters, w, i, (qd, qdd), (v, a), f, tau)
     for k in range(6):
-        wrench[0, k] = 0.0
+        net[0, k] = transmitted[0, k] = 0.0
 
 
 @routine

@@ -9,7 +9,8 @@ False, and does nothing, where that does not fit the robot or is not finite.
 """
 
 from .aba import forward_dynamics
+from .articulated import articulated
 from .crba import composites, mass_matrix
 from .rnea import inverse_dynamics
 
-__all__ = ["composites", "forward_dynamics", "inverse_dynamics", "mass_matrix"]
+__all__ = ["articulated", "composites", "forward_dynamics", "inverse_dynamics", "mass_matrix"]
