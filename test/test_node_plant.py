@@ -279,6 +279,27 @@ def test_sensor_noise_is_what_the_parameters_say():
         assert plant.end() == (0, [])
 
 
+def test_motors_follow_their_commands_with_the_lag_that_the_parameters_say():
+    law = ("contact_model:=impulse", "recovery:=0.0", "iterations:=30", "tolerance:=1e-7", "integrator:=rk4")
+    motors = ("actuator_lag:=0.5", "command_delay:=10", "no_load_speed:=1e3")
+    options = (*law, *motors, "command_timeout:=0.0", "update_rate:=100.0", "timestep:=0.002")
+    plant = Process("plant", "-r", "__ns:=/lagging", *(word for option in options for word in ("-p", option)))
+    with running(plant), peer() as us:
+        states, tau = us.listen(JointState, "lagging/joint_states"), np.linspace(-1.0, 1.0, 12)
+        us.new("lagging/joint_states")
+        us.send("lagging/effort_controller/commands", Float64MultiArray(data=tau.tolist()))
+
+        def missing() -> np.ndarray:
+            return tau - states[-1].effort
+
+        us.until(lambda: np.abs(missing()).max() < 0.9, "motors that come near what is asked")
+        begin, first = stamp(states[-1]), missing()
+        us.until(lambda: stamp(states[-1]) > begin + 400_000_000, "a time of the order of the lag")
+        share = np.exp(-1e-9 * (stamp(states[-1]) - begin) / 0.5)
+        np.testing.assert_allclose(missing(), share * first, rtol=0.01)
+        assert plant.end() == (0, [])
+
+
 def test_the_emergency_stop_ignores_commands_and_damps(us):
     us.call(SetBool, "plant/estop", data=True)
     us.until(lambda: us.status("plant").get("message") == "stopped", "the diagnostic")

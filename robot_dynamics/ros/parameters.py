@@ -123,14 +123,40 @@ class PlantParameters(RobotParameters):
     contact_model: Literal["spring_damper", "impulse"] = parameter(
         "spring_damper", "Law of the contact forces.", fixed=True
     )
-    scheme: Literal["implicit", "explicit"] = parameter("implicit", "Integration of the spring-damper law.", fixed=True)
-    stiffness: float = parameter(5e5, "Stiffness of the spring-damper contact.", "N/m^1.5", low=0, fixed=True)
-    damping: float = parameter(5e3, "Damping of the spring-damper contact.", "N s/m^1.5", low=0, fixed=True)
-    restitution: float = parameter(0.0, "Restitution of the impulse contact.", low=0, high=1, fixed=True)
-    recovery: float = parameter(
-        0.0, "Rate at which the impulse contact leaves penetration; 0: 0.2 per timestep.", "1/s", low=0, fixed=True
+    scheme: Literal["implicit", "explicit", "linear"] = parameter(
+        "implicit",
+        "Integration of the spring-damper law: with the force of the end of the step, of its start, or of its start by "
+        "the linear law K z - D v, whose K is in N/m and D in N s/m. Only implicit is stable at any usual timestep.",
+        fixed=True,
     )
-    friction: float = parameter(0.6, "Coulomb friction of every contact point.", low=0, high=10, fixed=True)
+    stiffness: float = parameter(5e5, "Stiffness K of the spring-damper contact.", "N/m^1.5", low=0, fixed=True)
+    damping: float = parameter(5e3, "Damping D of the spring-damper contact.", "N s/m^1.5", low=0, fixed=True)
+    restitution: float = parameter(0.0, "Restitution e of the impulse contact.", low=0, high=1, fixed=True)
+    recovery: float = parameter(
+        -1.0,
+        "Rate k_r at which the impulse contact leaves penetration; 0: not at all; -1: 0.2 per timestep.",
+        "1/s",
+        low=-1,
+        fixed=True,
+    )
+    recovery_speed: float = parameter(
+        0.5, "Largest speed v_r at which the impulse contact leaves penetration.", "m/s", low=0, fixed=True
+    )
+    iterations: int = parameter(
+        20, "Sweeps of the contact solver before Newton's method takes over.", low=1, high=200, fixed=True
+    )
+    tolerance: float = parameter(
+        0.0,
+        "Error of a contact's velocity at which the solver is done; 0: 3e-8 spring-damper, 1e-8 impulse.",
+        "m/s",
+        low=0,
+        high=1,
+        fixed=True,
+    )
+    integrator: Literal["semi_implicit", "rk4"] = parameter(
+        "semi_implicit", "Rule for steps in which nothing touches, sticks or pushes.", fixed=True
+    )
+    friction: float = parameter(0.6, "Coulomb friction mu of every contact point.", low=0, high=10, fixed=True)
     ground_height: float = parameter(0.0, "Height of the ground plane.", "m", fixed=True)
     ground_normal: tuple[float, ...] = parameter((0.0, 0.0, 1.0), "Normal of the ground plane, world axes.", fixed=True)
     contact_links: tuple[str, ...] = parameter(
@@ -163,6 +189,18 @@ class PlantParameters(RobotParameters):
     timeout_action: Literal["hold", "zero", "damp", "pause"] = parameter(
         "hold",
         "What a stale command leads to: hold the pose, zero effort, damp the joints, pause.",
+    )
+    actuator_lag: float = parameter(
+        0.0, "Time constant T of the joint efforts behind what is commanded; 0: none.", "s", low=0, high=1, fixed=True
+    )
+    command_delay: int = parameter(0, "Timesteps that a command travels before it acts.", low=0, high=10000, fixed=True)
+    no_load_speed: tuple[float, ...] = parameter(
+        (0.0,),
+        "Speed qd_0 at which a driving motor has no effort left, one or per joint; from half of it on its effort falls "
+        "linearly; 0: no such limit; -1: the velocity limit of the URDF.",
+        "rad/s",
+        low=-1,
+        fixed=True,
     )
     efforts_alone: bool = parameter(
         True,

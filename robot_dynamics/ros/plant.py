@@ -8,7 +8,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Set
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -23,9 +22,6 @@ from std_msgs.msg import Float64MultiArray, UInt32
 from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import MarkerArray
 
-from ..contact.impulse import Impulse
-from ..contact.spring_damper import SpringDamper
-from ..contact.terrain import Plane
 from ..control.actuation import SAME_INSTANT, Actuation
 from ..control.guard import NONE
 from ..control.imu import ImuMount
@@ -38,7 +34,7 @@ from ..control.simulation import EPOCH, Simulation, chosen_points, fitting_gains
 from ..divergence import Divergence
 from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
-from ..plant import Measurement, Plant, PlantParams, SensorNoise
+from ..plant import Measurement, Plant, SensorNoise
 from . import convert, simulation_services, wire
 from .component import (
     CLOCK_PERIOD,
@@ -57,6 +53,7 @@ from .component import (
 )
 from .markers import Scene
 from .parameters import PlantParameters
+from .plant_params import plant_params
 from .run import run
 
 try:
@@ -90,7 +87,7 @@ class PlantNode(Component):
         v, model = self.values, self.model
         self.sense_every = sense_every(v)
         points = chosen_points(model, [link for link in v.contact_links if link])
-        self.plant = Plant(model, plant_params(v), points)
+        self.plant = Plant(model, plant_params(model, v), points)
         self.fitting = fitting_gains(model)
         kp, kd = gains(model, v.kp, v.kd, self.fitting)
         actuation = Actuation(
@@ -658,21 +655,6 @@ def clock_every(v: PlantParameters) -> int:
     asked = v.update_rate / v.clock_rate if v.clock_rate else 1.0
     most = CLOCK_GAP * v.real_time_factor * v.update_rate if v.real_time_factor else asked
     return max(1, min(round(asked), int(most)))
-
-
-def plant_params(v: PlantParameters) -> PlantParams:
-    """Parameters of the plant from those of the node."""
-    contact: Impulse | SpringDamper
-    if v.contact_model == "impulse":
-        contact = Impulse(restitution=v.restitution, recovery=v.recovery or None, friction=v.friction)
-    else:
-        contact = SpringDamper(stiffness=v.stiffness, damping=v.damping, friction=v.friction, scheme=v.scheme)
-    if len(v.ground_normal) != 3:
-        raise ParameterError(f"'ground_normal' must have 3 values, got {len(v.ground_normal)}")
-    normal = (v.ground_normal[0], v.ground_normal[1], v.ground_normal[2])
-    noise = SensorNoise(**{f.name: getattr(v, f"noise_{f.name}") for f in fields(SensorNoise)})
-    terrain = (Plane(v.ground_height, normal),)
-    return PlantParams(timestep=v.timestep, contact=contact, terrain=terrain, noise=noise, seed=v.seed)
 
 
 def main() -> int:

@@ -1,0 +1,60 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The plant that the parameters of node `plant` ask for."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from ..contact.impulse import Impulse
+from ..contact.spring_damper import SpringDamper
+from ..contact.terrain import Plane
+from ..control.actuation import spread
+from ..description import Array
+from ..errors import ParameterError
+from ..model import Model
+from ..plant import PlantParams, SensorNoise
+from .parameters import PlantParameters
+
+UNLIMITED = 1e9
+"""No-load speed of joints without one, beside others that have one [rad/s, m/s]."""
+
+
+def contact_law(v: PlantParameters) -> Impulse | SpringDamper:
+    """Law of the contacts that the parameters ask for."""
+    given: dict[str, Any] = {"friction": v.friction, "iterations": v.iterations}
+    if v.tolerance:
+        given["tolerance"] = v.tolerance
+    if v.contact_model == "impulse":
+        recovery = None if v.recovery < 0.0 else v.recovery
+        return Impulse(restitution=v.restitution, recovery=recovery, recovery_speed=v.recovery_speed, **given)
+    return SpringDamper(stiffness=v.stiffness, damping=v.damping, scheme=v.scheme, **given)
+
+
+def no_load_speeds(model: Model, given: Sequence[float]) -> Array | None:
+    """No-load speeds (joints,) as the parameter says, or None where no joint has one."""
+    speed = spread(given, len(model.joint_names), "no_load_speed")
+    speed = np.where(speed < 0.0, model.velocity_limit, np.where(speed > 0.0, speed, np.inf))
+    return np.minimum(speed, UNLIMITED) if np.isfinite(speed).any() else None
+
+
+def plant_params(model: Model, v: PlantParameters) -> PlantParams:
+    """Parameters of the plant from those of the node."""
+    if len(v.ground_normal) != 3:
+        raise ParameterError(f"'ground_normal' must have 3 values, got {len(v.ground_normal)}")
+    normal = (v.ground_normal[0], v.ground_normal[1], v.ground_normal[2])
+    noise = SensorNoise(**{f.name: getattr(v, f"noise_{f.name}") for f in fields(SensorNoise)})
+    terrain = (Plane(v.ground_height, normal),)
+    return PlantParams(
+        timestep=v.timestep,
+        contact=contact_law(v),
+        terrain=terrain,
+        integrator=v.integrator,
+        actuator_lag=v.actuator_lag,
+        command_delay=v.command_delay,
+        no_load_speed=no_load_speeds(model, v.no_load_speed),
+        noise=noise,
+        seed=v.seed,
+    )
