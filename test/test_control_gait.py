@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Legs of any quadruped are found, stand, and trot."""
 
+import copy
+
 import numpy as np
 import pytest
 import quadrupeds
@@ -11,8 +13,8 @@ import robot_dynamics as rd
 from robot_dynamics.contact.impulse import Impulse
 from robot_dynamics.contact.spring_damper import SpringDamper
 from robot_dynamics.control.actuation import Actuation
-from robot_dynamics.control.gait import StandTrot, TrotParameters, diagonal_pairs, smooth
-from robot_dynamics.control.limbs import crouch, find_legs, foot_positions, hip_positions, stretched
+from robot_dynamics.control.gait import Command, StandTrot, TrotParameters, diagonal_pairs, smooth
+from robot_dynamics.control.limbs import Legs, crouch, find_legs, foot_positions, hip_positions, stretched
 from robot_dynamics.control.simulation import Simulation, chosen_points, gains, home_pose
 from robot_dynamics.errors import ModelError
 from robot_dynamics.plant import Plant, PlantParams
@@ -117,6 +119,26 @@ def test_commanded_velocities_are_the_rate_of_commanded_positions(mini_cheetah):
     for t in np.arange(1.03, 1.4, 0.04):
         before, now, after = (gait.command(t + d) for d in (-h, 0.0, h))
         assert now.velocity == pytest.approx((after.position - before.position) / (2 * h), abs=0.02)
+
+
+@pytest.mark.parametrize("steer", [(0.0, 0.0, 0.0), (0.2, -0.1, 0.0), (0.0, 0.0, 0.5), (0.1, 0.1, -0.3)])
+def test_standing_feet_stay_where_they_are_while_the_base_moves_as_it_is_steered(mini_cheetah, steer):
+    gait, h, compared = copy.deepcopy(mini_cheetah), 1e-3, 0
+    gait.trot, gait.steer = True, np.array(steer)
+    gait.start(gait.stance.joints, 0.0)
+    gait.command(1.0)
+    passing = np.array([*steer[:2], 0.0]) + np.cross([0.0, 0.0, steer[2]], gait.stance.feet)
+    for t in np.arange(1.05, 2.0, 0.1):
+        (before, stood), (after, stand) = (feet_of(gait.legs, gait.command(t + d)) for d in (0.0, h))
+        both = stood & stand
+        np.testing.assert_allclose((after - before)[both] / h, -passing[both], atol=2e-3)
+        compared += both.sum()
+    assert compared >= 18
+
+
+def feet_of(legs: Legs, c: Command) -> tuple[np.ndarray, np.ndarray]:
+    """Places of the feet in base axes, and which stand."""
+    return rd.point_position(legs.model, legs.feet, np.concatenate([(0, 0, 0, 0, 0, 0, 1), c.position])), c.stance
 
 
 def test_standing_feet_carry_the_weight(mini_cheetah):

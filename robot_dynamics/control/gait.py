@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Stand up, stand, and trot in place: joint targets and efforts as functions of time, for any quadruped."""
+"""Stand up, stand, and trot: joint targets and efforts as functions of time, for any quadruped."""
 
 from dataclasses import dataclass
 
@@ -60,7 +60,8 @@ def diagonal_pairs(feet: Array) -> NDArray[np.bool_]:
 class StandTrot:
     """Stands up from where the joints are, then stands or trots; the caller gives the time [s].
 
-    `phase` is one of waiting, rising, standing, trotting.
+    `phase` is one of waiting, rising, standing, trotting. `steer` = [v_x, v_y, omega_z] is the velocity of the trotting base
+    in its own axes [m/s, rad/s]; 0, in place, unless the caller says otherwise.
     """
 
     def __init__(self, legs: Legs, parameters: TrotParameters = TrotParameters()):
@@ -69,6 +70,7 @@ class StandTrot:
         self.stance = find_stance(legs, parameters.height)
         self.pair = diagonal_pairs(self.stance.feet)
         self.trot = False
+        self.steer = np.zeros(3)
         self.phase = "waiting"
         self._from = self.stance.joints
         self._last = self.stance.joints
@@ -103,19 +105,30 @@ class StandTrot:
         return Command(q, qd, self._weight(q, stance), stance)
 
     def _trotting(self, t: float) -> Command:
-        """Feet up and down on sin^2 arcs (H7), one diagonal pair half a cycle after the other."""
+        """One diagonal pair half a cycle after the other, up and down on sin^2 arcs (H7)."""
         p = self.parameters
         phase = np.where(self.pair, t / p.cycle, t / p.cycle + 0.5) % 1.0
         swing = np.clip((phase - p.duty) / (1.0 - p.duty), 0.0, 1.0)
         rate = 1.0 / ((1.0 - p.duty) * p.cycle)
+        target, velocity = self._strides(phase, swing, rate)
         lift = p.lift * self.stance.reach
-        target, velocity = self.stance.feet.copy(), np.zeros((4, 3))
         target[:, 2] += lift * np.sin(np.pi * swing) ** 2
         velocity[:, 2] = lift * np.pi * rate * np.sin(2.0 * np.pi * swing) * (swing > 0)
         q = joints_for_feet(self.legs, target, self._last, iterations=3)
         qd = damped_solve(foot_jacobian(self.legs, q), velocity, 1e-6)
         self._last = q
         return Command(q, qd, self._weight(q, swing <= 0), swing <= 0)
+
+    def _strides(self, phase: Array, swing: Array, rate: float) -> tuple[Array, Array]:
+        """Places and velocities (4, 3) of the feet in base axes on level ground under a base that moves by `steer`."""
+        p, feet = self.parameters, self.stance.feet
+        ahead, speed = np.array([smooth(s) for s in swing]).T
+        standing = swing <= 0
+        ahead = np.where(standing, 0.5 - phase / p.duty, ahead - 0.5)
+        speed = np.where(standing, -1.0, p.duty * p.cycle * rate * speed)
+        vx, vy, wz = self.steer
+        passing = np.column_stack([vx - wz * feet[:, 1], vy + wz * feet[:, 0], np.zeros(4)])
+        return feet + p.duty * p.cycle * ahead[:, None] * passing, speed[:, None] * passing
 
     def _weight(self, q: Array, stance: NDArray[np.bool_]) -> Array:
         """Each standing foot carries an equal share: tau = -J^T (0, 0, m g / n)."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .gait import Command, StandTrot, TrotParameters
+from .home import Home
 from .limbs import Legs
 from .posture import Posture
 
@@ -44,6 +45,8 @@ class QuadrupedController:
         self._base: tuple[float, Array] | None = None
         self._base_jumped = False
         self._followed = -np.inf
+        self._home: Home | None = None
+        self.gait.steer = np.zeros(3)
 
     @property
     def phase(self) -> str:
@@ -57,7 +60,17 @@ class QuadrupedController:
         if self._base is not None:
             elapsed = abs(stamp - self._base[0])
             self._base_jumped |= bool(np.abs(place - self._base[1]).max() > BASE_JUMP + BASE_SPEED * elapsed)
+            self._stay(pose, elapsed)
         self._base = stamp, place
+
+    def _stay(self, pose: Sequence[float], elapsed: float) -> None:
+        """Trot towards where the trot began; over a cycle, for within it the base sways."""
+        if self.gait.phase != "trotting":
+            self._home, self.gait.steer = None, np.zeros(3)
+            return
+        self._home = self._home or Home(pose)
+        share = min(1.0, elapsed / self.gait.parameters.cycle)
+        self.gait.steer = self.gait.steer + share * (self._home.steer(pose) - self.gait.steer)
 
     def answer(self, joints: Array, stamp: float) -> Command | None:
         """Return what the joints (n,) are to do in the state of the time `stamp` [s]; None: be damped."""
