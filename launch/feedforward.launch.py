@@ -7,7 +7,7 @@ from launch.actions import OpaqueFunction
 
 from robot_dynamics.ros.launching import FROM_TOPIC, ROBOT, declare, given, listed, node, switched
 
-ARGUMENTS = (*ROBOT, "feet", "controller", "dry_run", "use_sim_time")
+ARGUMENTS = (*ROBOT, "feet", "controller", "reference_topic", "dry_run", "use_sim_time")
 
 
 def generate_launch_description():
@@ -19,7 +19,8 @@ def generate_launch_description():
 
 def start(context):
     time = {"use_sim_time": switched(context, "use_sim_time")}
-    overrides = {"feet": listed(context, "feet"), "dry_run": switched(context, "dry_run"), **time}
+    reference = {"reference_topic": given(context, "reference_topic") or None}
+    overrides = {"feet": listed(context, "feet"), "dry_run": switched(context, "dry_run"), **reference, **time}
     commands = [("effort_controller/commands", f"{given(context, 'controller')}/commands")]
     return [
         node(context, "feedforward", overrides, loop=False, remappings=commands),

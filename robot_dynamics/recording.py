@@ -32,8 +32,9 @@ class Recording:
 
     joint_time (N,), effort (N, n) applied joint efforts; base_time (M,), base (M, 7) = [x y z, qx qy qz qw];
     contact_time (K,), contact_position, contact_velocity, contact_force (K, k, 3) world axes, contact_links (k,);
-    feedforward_time (F,), feedforward (F, n) joint efforts; command_age (C,) wall time from a state to the command that
-    answers it; wall_time that of all joint states; received, lost: messages by topic, -1 where ROS does not count.
+    feedforward_time (F,), feedforward (F, n) joint efforts; tracking_time (C,), tracking (C, n) targets less positions
+    of the joints where both carry the same stamp; command_age (C,) wall time from a state to the command that answers
+    it; wall_time that of all joint states; received, lost: messages by topic, -1 where ROS does not count.
     """
 
     robot: str
@@ -54,6 +55,8 @@ class Recording:
     contact_force: Array
     feedforward_time: Array
     feedforward: Array
+    tracking_time: Array
+    tracking: Array
     command_age: Array
     wall_time: float
     received: dict[str, int]
@@ -108,6 +111,7 @@ class Measures:
     largest_slip: float
     torque_rms: float
     feedforward_difference: float
+    tracking_error: float
     real_time_factor: float
     loop_rate: float
     age_p50: float
@@ -146,6 +150,7 @@ class Measures:
             ("slip per stance, largest", f"{1e3 * self.largest_slip:.2f} mm"),
             ("joint torque, rms", f"{self.torque_rms:.2f} N m"),
             ("torque minus feed-forward, rms", f"{self.feedforward_difference:.2f} N m"),
+            ("joint target minus position, trotting, rms", f"{1e3 * self.tracking_error:.2f} mrad"),
             ("real-time factor", f"{self.real_time_factor:.3f}"),
             ("loop rate", f"{self.loop_rate:.0f} Hz"),
             ("command age, p50", f"{1e3 * self.age_p50:.2f} ms"),
@@ -172,6 +177,7 @@ def measure(r: Recording) -> Measures:
         largest_slip=float(np.max(slips)),
         torque_rms=_rms(r.effort[moving]),
         feedforward_difference=_rms(r.effort[moving] - feedforward_at(r, r.joint_time[moving])),
+        tracking_error=_rms(r.tracking[_within(r.tracking_time, r.trot_at + SETTLED, r.end)]),
         real_time_factor=real_time_factor,
         loop_rate=len(r.command_age) * real_time_factor / (r.joint_time[-1] - r.begin),
         age_p50=_percentile(r.command_age, 50),

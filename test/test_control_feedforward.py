@@ -218,6 +218,40 @@ def test_a_bad_trajectory_is_refused(names, times, q, error):
         Trajectory(("a", "b"), names, times, q, None, None, np.zeros(2))
 
 
+@pytest.mark.parametrize("given", ["positions", "velocities", "accelerations"])
+def test_the_points_of_a_trajectory_are_what_it_passes_through(given):
+    rng = np.random.default_rng(7)
+    q, qd, qdd = rng.standard_normal((3, 3, 1))
+    rates = {"positions": (None, None), "velocities": (qd, None), "accelerations": (qd, qdd)}[given]
+    path = Trajectory(("a", "b"), ("b",), TIMES, q, *rates, np.array([7.0, 8.0]))
+    found = path.points()
+    for i, t in enumerate((*TIMES[:2] + 1e-9, TIMES[2] - 1e-9)):
+        np.testing.assert_allclose([x[i] for x in found], path.at(t), atol=1e-6)
+    one = Trajectory(("a", "b"), ("b",), TIMES[:1], q[:1], *(x if x is None else x[:1] for x in rates), np.zeros(2))
+    assert [x.tolist() for x in one.points()] == [[[0.0, q[0, 0]]], [[0.0, 0.0]], [[0.0, 0.0]]]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_efforts_along_a_trajectory_are_those_of_the_equations_of_motion(fixed, seed):
+    rng, n, joints = np.random.default_rng(seed), fixed.nv, fixed.joint_names
+    motion = rng.uniform(-1.0, 1.0, (3, 4, n))
+    path = Trajectory(joints, joints, np.arange(4.0), *motion, np.zeros(n))
+    feed = feeder(fixed)
+    feed.state.set_joints(joints, np.full(n, 0.1), np.full(n, 0.2), np.zeros(0), 1.0, 1.0)
+    before = feed.wanted(1.0).moving.copy()
+    wanted = [rd.inverse_dynamics(fixed, *point) for point in zip(*motion, strict=True)]
+    np.testing.assert_allclose(feed.efforts_along(path, 1.0), wanted, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(feed.wanted(1.0).moving, before)
+
+
+@pytest.mark.parametrize("filter_time", [0.005, 0.05])
+def test_a_filtered_reference_comes_to_a_steady_acceleration_with_its_time_constant(filter_time):
+    reference, step = StreamedReference(1, 0.1, filter_time), 1e-4
+    for k in range(1 + round(filter_time / step)):
+        reference.set_velocity(np.array([0]), np.array([3.0 * k * step]), 1.0 + k * step)
+    assert reference.acceleration(1.0 + k * step) == pytest.approx([3.0 * (1.0 - np.exp(-1.0))], rel=0.02)
+
+
 def test_a_streamed_reference_accelerates_by_its_change_of_velocity():
     reference = StreamedReference(2, 0.1)
     where = np.array([1])

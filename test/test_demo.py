@@ -49,6 +49,8 @@ def standing(**changes):
         contact_force=force,
         feedforward_time=time[::2],
         feedforward=np.full((rows // 2, 4), 1.5),
+        tracking_time=time,
+        tracking=np.full((rows, 4), 0.003),
         command_age=np.linspace(0.001, 0.003, 1001),
         wall_time=20.0,
         received={"joint_states": 900, "odom": 50},
@@ -66,6 +68,7 @@ def test_a_standing_robot_is_fine():
     assert measures.largest_slip == 0.0
     assert measures.torque_rms == pytest.approx(2.0)
     assert measures.feedforward_difference == pytest.approx(0.5)
+    assert measures.tracking_error == pytest.approx(0.003)
     assert measures.real_time_factor == pytest.approx(9.99 / 20.0)
     assert measures.loop_rate == pytest.approx(1001 / 20.0)
     assert measures.age_p50 == pytest.approx(0.002)
@@ -134,10 +137,10 @@ def test_page_holds_everything_it_shows():
     from robot_dynamics.cli.demo import page
 
     run = standing()
-    text = page(run, measure(run))
+    text = page(run, measure(run), {"nothing": 0.02, "gravity": 0.01})
     assert all(value in text for row in measure(run).rows() for value in row)
     sources = re.findall(r'(?:src|href)="([^"]{0,30})', text)
-    assert len(sources) == 4
+    assert len(sources) == 5
     assert all(source.startswith("data:image/png;base64,") for source in sources)
 
 

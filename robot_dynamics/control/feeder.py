@@ -21,13 +21,19 @@ class Feeder:
     """
 
     def __init__(
-        self, model: Model, feedforward: Feedforward, state: MeasuredState, stance: StanceFlags, limiter: EffortLimiter
+        self,
+        model: Model,
+        feedforward: Feedforward,
+        state: MeasuredState,
+        stance: StanceFlags,
+        limiter: EffortLimiter,
+        filter_time: float = 0.0,
     ):
-        """Put the parts together."""
+        """Put the parts together; `filter_time` [s] smooths the accelerations of a streamed reference."""
         self.model, self.feedforward, self.state, self.stance, self.limiter = model, feedforward, state, stance, limiter
         self.trajectory: Trajectory | None = None
         self.begun = 0.0
-        self.reference = StreamedReference(len(model.joint_names), 0.1)
+        self.reference = StreamedReference(len(model.joint_names), 0.1, filter_time)
         self._last: float | None = None
 
     def enable(self, on: bool) -> None:
@@ -63,6 +69,16 @@ class Feeder:
         dt = 0.0 if self._last is None else min(max(now - self._last, 0.0), 0.1)
         self._last = now
         return self.limiter.apply(tau, dt, self.state.position, self.state.velocity)
+
+    def efforts_along(self, path: Trajectory, now: float) -> Array:
+        """Joint efforts (m, n) at the points of a trajectory, with base and stance as they are now; without limits."""
+        v, stance = self.model.v_index, self.stance.at(now)
+        q, qd = self.state.q.copy(), self.state.qd.copy()
+        feedforward, efforts = self.feedforward.elsewhere(q, qd), []
+        for position, velocity, acceleration in zip(*path.points(), strict=True):
+            q[self.model.q_index], qd[v], feedforward.qdd[v] = position, velocity, acceleration
+            efforts.append(feedforward.torque(feedforward.solve(stance)).copy())
+        return np.array(efforts)
 
     def timed_out(self, now: float) -> bool:
         """Tell whether the joint state, or the base state once there was one, is too old."""

@@ -103,6 +103,11 @@ class Feedforward:
         moving = solution.moving
         return moving[self._joints] if solution is self._free else (moving - solution.contact)[self._joints]
 
+    def elsewhere(self, q: Array, qd: Array) -> "Feedforward":
+        """Return the same feed-forward for another state (nq,), (nv,), which is to be written there, in place."""
+        friction = 0.0 if self.distribution is None else self.distribution.friction
+        return Feedforward(self.model, self.mode, q, qd, self.feet, friction)
+
     def parts(self, solution: Solution) -> Parts:
         """Answer what the efforts of `torque` consist of."""
         v, q = self.model.v_index, solution.q

@@ -60,8 +60,8 @@ def diagonal_pairs(feet: Array) -> NDArray[np.bool_]:
 class StandTrot:
     """Stands up from where the joints are, then stands or trots; the caller gives the time [s].
 
-    `phase` is one of waiting, rising, standing, trotting. `steer` = [v_x, v_y, omega_z] is the velocity of the trotting base
-    in its own axes [m/s, rad/s]; 0, in place, unless the caller says otherwise.
+    `phase` is one of waiting, rising, standing, trotting. `steer` = [v_x, v_y, omega_z] is the velocity of the trotting
+    base in its own axes [m/s, rad/s]; 0, in place, unless the caller says otherwise.
     """
 
     def __init__(self, legs: Legs, parameters: TrotParameters = TrotParameters()):

@@ -60,6 +60,17 @@ class Trajectory:
             out[:, self.where] = self._segment(i, t - self.times[i])
         return out[0], out[1], out[2]
 
+    def points(self) -> tuple[Array, Array, Array]:
+        """Position, velocity, acceleration (m, n) at the points; what is not given is that of the segment after."""
+        m = len(self.times)
+        out = np.zeros((3, m, len(self.hold)))
+        out[0] = self.hold
+        out[0][:, self.where] = self.q
+        for i, t in enumerate(self.times if m > 1 else ()):
+            k = min(i, m - 2)
+            out[:, i, self.where] = self._segment(k, t - self.times[k])
+        return out[0], out[1], out[2]
+
     def _segment(self, i: int, t: float) -> Array:
         """(3, k) on segment i, t seconds in: the polynomial that meets what both ends give (H5)."""
         T = self.times[i + 1] - self.times[i]
@@ -71,14 +82,14 @@ class Trajectory:
 
 
 class StreamedReference:
-    """Desired accelerations from a stream of desired velocities: their difference quotient.
+    """Desired accelerations from a stream of desired velocities: their difference quotient through a low-pass (H13).
 
-    A gap longer than `max_gap` [s] or no velocities give 0.
+    A gap longer than `max_gap` [s] or no velocities give 0; `filter_time` [s] is the time constant of the low-pass.
     """
 
-    def __init__(self, joints: int, max_gap: float):
+    def __init__(self, joints: int, max_gap: float, filter_time: float = 0.0):
         """Start without a reference for this number of joints."""
-        self.max_gap = max_gap
+        self.max_gap, self.filter_time = max_gap, filter_time
         self._rest = np.zeros(joints)
         self._qd = self._qdd = self._rest
         self._stamp = -np.inf
@@ -88,7 +99,10 @@ class StreamedReference:
         new = self._qd.copy()
         new[where] = qd
         gap = stamp - self._stamp
-        self._qdd = (new - self._qd) / gap if 0.0 < gap <= self.max_gap else self._rest
+        if 0.0 < gap <= self.max_gap:
+            self._qdd = self._qdd + (new - self._qd - gap * self._qdd) / (self.filter_time + gap)
+        else:
+            self._qdd = self._rest
         self._qd, self._stamp = new, stamp
 
     def acceleration(self, now: float) -> Array:

@@ -266,6 +266,7 @@ def recording(recorder: Recorder, legs: Legs, begin: float, trot_at: float, end:
     contacts, feedforward = recorder.read("contacts"), recorder.read("feedforward/torque/total")
     points = [wire.points_from_contacts(msg) for msg in contacts]
     received = recorder.received("joint_states")
+    tracking_time, tracking = targets_minus_positions(recorder.read("joint_commands"), states, model.joint_names)
     return Recording(
         robot=model.name,
         weight=float(model.mass * np.linalg.norm(model.gravity)),
@@ -285,6 +286,8 @@ def recording(recorder: Recorder, legs: Legs, begin: float, trot_at: float, end:
         contact_force=np.array([f for _, _, f in points]),
         feedforward_time=times(feedforward),
         feedforward=efforts(feedforward, model.joint_names),
+        tracking_time=tracking_time,
+        tracking=tracking,
         command_age=command_age(recorder, states),
         wall_time=1e-9 * (received[-1] - received[0]),
         received={topic: recorder.count(topic) for topic in TOPICS},
@@ -303,6 +306,21 @@ def efforts(messages: Sequence[wire.Message], joints: Sequence[str]) -> np.ndarr
         return np.zeros((0, len(joints)))
     order = [messages[0].names.index(joint) for joint in joints]
     return np.array([wire.columns_from_joint_state(msg)[2] for msg in messages])[:, order]
+
+
+def targets_minus_positions(
+    commands: Sequence[wire.Message], states: Sequence[wire.Message], joints: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Stamps (C,) [s] of the commands with targets, and target minus position (C, n) in the states that they answer."""
+    answered = {msg.nanoseconds: msg for msg in states}
+    pairs = [(msg, answered[msg.nanoseconds]) for msg in commands if msg.nanoseconds in answered and len(msg.blocks[0])]
+    rows = [
+        [dict(zip(msg.names, wire.columns_from_joint_state(msg)[0], strict=True))[joint] for joint in joints]
+        for pair in pairs
+        for msg in pair
+    ]
+    both = np.array(rows, dtype=float).reshape(-1, 2, len(joints))
+    return times([msg for msg, _ in pairs]), both[:, 0] - both[:, 1]
 
 
 def command_age(recorder: Recorder, states: Sequence[wire.Message]) -> np.ndarray:

@@ -49,14 +49,14 @@ class FeedforwardNode(Component):
         state = MeasuredState(model, v.state_timeout, v.base_frame)
         stance = StanceFlags(() if feet is None else feet.link, v.contact_threshold, v.state_timeout)
         feedforward = Feedforward(model, mode, state.q, state.qd, feet, v.friction)
-        self.feeder = Feeder(model, feedforward, state, stance, limiter(model, v))
+        self.feeder = Feeder(model, feedforward, state, stance, limiter(model, v), v.reference_filter)
         legs = find_legs(model, [f for f in v.feet if f]) if v.estimate_contacts else None
         self.observer = None if legs is None else ContactObserver(legs)
         self.payloads = Payloads(model)
         self.estimate = wire.ContactWriter(() if legs is None else legs.names, "odom")
         self.joint_states = wire.Intake(JointState, self.expect_joints)
         self.odometry = wire.Intake(Odometry, self.expect_base)
-        self.contact_reader = wire.Reader(MultiDOFJointState)
+        self.contact_reader, self.reference_reader = wire.Reader(MultiDOFJointState), wire.Reader(JointState)
         self.observed = 0.0
         self.references = InputGuard(model.joint_names, v.state_timeout)
         self.feeder.limiter.enable(not v.dry_run)
@@ -90,7 +90,8 @@ class FeedforwardNode(Component):
         elif self.feeder.stance.feet:
             self.subscription(MultiDOFJointState, "contacts", self.on_contacts, NEWEST, raw=True)
         self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
-        self.subscription(JointState, "~/reference", self.on_reference, RELIABLE)
+        self.update_reference = self.waiting(JointState, self.values.reference_topic, self.on_reference, SENSOR)
+        self.with_effort = self.publisher(JointTrajectory, "~/joint_trajectory_with_effort", RELIABLE)
         self.subscription(JointTrajectory, "~/joint_trajectory", self.on_trajectory, RELIABLE)
         self.subscription(InertiaStamped, "~/payload", self.on_payload, RELIABLE)
         self.service(SetBool, "~/enable", self.on_enable)
@@ -122,6 +123,7 @@ class FeedforwardNode(Component):
         if not (taken and state.take_joints(self.arrangement, stamp, received)):
             return self.warn(f"joint_states {state.joints.problem}")
         now = stamp or received
+        self.update_reference()
         if self.observer is not None:
             self.observe(self.observer, now)
         self.send(self.feeder.efforts(now), intake.nanoseconds)
@@ -200,15 +202,18 @@ class FeedforwardNode(Component):
         _, _, force = wire.points_from_contacts(msg)
         self.feeder.stance.set_forces(msg.names, force, msg.stamp)
 
-    def on_reference(self, msg: JointState) -> None:
+    def on_reference(self, data: bytes) -> None:
         """Take desired velocities by joint name; their rate of change is the desired acceleration."""
-        stamp = convert.seconds_from_stamp(msg.header.stamp)
-        q, qd = convert.array_from_sequence(msg.position), convert.array_from_sequence(msg.velocity)
-        where = self.references.accept_named(msg.name, (q, qd), stamp, self.now())
+        msg = self.reference_reader.read(data)
+        q, qd, _ = wire.columns_from_joint_state(msg)
+        if not len(qd):
+            return  # efforts, as our own on joint_commands
+        received = self.received(msg.nanoseconds)
+        where = self.references.accept_named(msg.names, (q, qd), msg.stamp, received)
         if where is None:
-            self.warn(f"~/reference {self.references.problem}")
-        elif len(qd):
-            self.feeder.reference.set_velocity(where, qd, stamp or self.now())
+            self.warn(f"{self.values.reference_topic} {self.references.problem}")
+        else:
+            self.feeder.reference.set_velocity(where, np.asarray(qd), msg.stamp or received)
 
     def on_trajectory(self, msg: JointTrajectory) -> None:
         """Follow a trajectory from its stamp, or from now if it has none; an empty one ends the present one."""
@@ -224,6 +229,16 @@ class FeedforwardNode(Component):
             self.refuse("~/joint_trajectory", problem)
         else:
             self.feeder.trajectory, self.feeder.begun = trajectory, begun
+            self.fill(msg, trajectory)
+
+    def fill(self, msg: JointTrajectory, trajectory: Trajectory) -> None:
+        """Publish the trajectory with the efforts of its points, for a controller that feeds them forward."""
+        if not self.with_effort.get_subscription_count():
+            return
+        efforts = self.feeder.efforts_along(trajectory, self.now())[:, trajectory.where]
+        for point, effort in zip(msg.points, efforts.tolist(), strict=True):
+            point.effort = effort
+        self.with_effort.publish(msg)
 
     def on_payload(self, msg: InertiaStamped) -> None:
         """Carry a payload on the link that the frame names; mass 0 takes it away."""
@@ -239,6 +254,7 @@ class FeedforwardNode(Component):
 
     def on_watch(self) -> None:
         """Look closely at a state that is about to be too old; a look costs as much as half an answer."""
+        self.update_reference()  # lest what comes while no state does is stale when it is read
         if not self.feeder.timed_out(self.waited() + 0.5 * self.values.state_timeout):
             self.closely.cancel()
         elif self.closely.is_canceled():
@@ -297,7 +313,7 @@ class FeedforwardNode(Component):
         refused = feeder.state.counts()
         if self.payloads.refused:
             refused["refused payload"] = self.payloads.refused
-        refused |= {f"refused ~/reference: {cause}": n for cause, n in self.references.counts.items()}
+        refused |= {f"refused {self.values.reference_topic}: {cause}": n for cause, n in self.references.counts.items()}
         level, doubts = self.doubts(refused)
         feet = feeder.stance.feet
         standing = ", ".join(foot for foot, on in zip(feet, feeder.stance.at(now), strict=True) if on)

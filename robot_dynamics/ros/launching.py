@@ -48,6 +48,7 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "part": ("all", "Nodes to start here: all, the plant alone, or all but the plant (control).", PARTS),
     "trot": ("false", "Whether to trot as soon as the robot stands; ~/gait changes it later.", SWITCH),
     "controller": ("effort_controller", "Controller whose topic <controller>/commands takes the efforts.", None),
+    "reference_topic": ("", f"JointState stream whose velocities are the wanted motion; {AS_IN_FILES}", None),
     "dry_run": ("true", "Publish only ~/torque until ~/enable is called.", SWITCH),
 }
 """Launch argument -> default, description, valid values."""

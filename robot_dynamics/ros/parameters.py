@@ -294,6 +294,14 @@ class FeedforwardParameters(RobotParameters):
     friction: float = parameter(
         0.5, "Coulomb friction assumed of the ground under the feet.", low=0.01, high=10, fixed=True
     )
+    reference_topic: str = parameter(
+        "~/reference",
+        "JointState stream whose velocities are the motion that is wanted; joint_commands: what a controller asks for.",
+        fixed=True,
+    )
+    reference_filter: float = parameter(
+        0.005, "Time constant of the low-pass on the accelerations of that stream.", "s", low=0, high=1, fixed=True
+    )
     base_frame: str = parameter(
         "", "Child frame that odom must have; odom of another is refused; empty: the root link.", fixed=True
     )
