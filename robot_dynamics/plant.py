@@ -353,23 +353,44 @@ class Plant:
         UnknownNameError, ParameterError
             No such link, a link of the fixed base, a ramp longer than half the duration, too many pushes at once.
         """
-        i = self.model.link_index(link)
-        wrench = checked("wrench_world", wrench_world, (6,))
         check_range("duration", duration, 0.0, open_low=True)
         check_range("ramp", ramp, 0.0, 0.5 * duration)
+        row, point = self._pushed(link)
+        self._push(row, point, checked("wrench_world", wrench_world, (6,)), self.time + duration, ramp)
+
+    def hold_wrench(self, link: str, wrench_world: ArrayLike) -> None:
+        """Push `link` as `push` does until the next such call for it, without ramps; 0 ends it.
+
+        Raises
+        ------
+        UnknownNameError, ParameterError
+            No such link, a link of the fixed base, too many pushes at once.
+        """
+        row, point = self._pushed(link)
+        wrench, pushes = checked("wrench_world", wrench_world, (6,)), self._command.pushes
+        held = np.isinf(pushes[:, at.PUSH_END]) & (pushes[:, at.PUSHED_ROW] == row)
+        held &= (pushes[:, at.PUSH_POINT : at.PUSH_POINT + 3] == point).all(axis=1)
+        pushes[held, at.PUSH_END] = self.time
+        if wrench.any():
+            self._push(row, point, wrench, np.inf, 0.0)
+
+    def _pushed(self, link: str) -> tuple[int, Array]:
+        """Kernel row of a link that is to be pushed, and its origin (3,) there."""
+        i = self.model.link_index(link)
         body = self.model.link_bodies[i]
         if body == 0:
             raise ParameterError(f"link '{link}' belongs to the fixed base and cannot be pushed")
+        row = self.model.row_body[body]
+        turn = self.model.parameters[row, rows.TURN : rows.TURN + 9].reshape(3, 3)
+        return row, turn.T @ self.model.link_p[i]
+
+    def _push(self, row: int, point: Array, wrench: Array, end: float, ramp: float) -> None:
         free = np.flatnonzero(self._command.pushes[:, at.PUSH_END] <= self.time)
         if not len(free):
             raise ParameterError(f"at most {at.PUSHES} pushes at once")
-        row = self.model.row_body[body]
-        turn = self.model.parameters[row, rows.TURN : rows.TURN + 9].reshape(3, 3)
         self._look_at(row)
         self.look()
-        self._command.pushes[free[0]] = [
-            row, self.time, self.time + duration, ramp, *wrench, *(turn.T @ self.model.link_p[i])
-        ]  # fmt: skip
+        self._command.pushes[free[0]] = [row, self.time, end, ramp, *wrench, *point]
 
     def _look_at(self, *several: int) -> None:
         """Have steps leave poses and twists of these kernel rows for all who ask."""

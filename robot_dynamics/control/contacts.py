@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..kinematics import Points, body_pose, point_jacobian
 from ..model import Model
@@ -30,12 +30,12 @@ def on_bodies(body: NDArray[np.int64], position: Array, force: Array) -> Contact
 NO_CONTACT = on_bodies(np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 3)))
 
 
-def combined(contacts: Sequence[Contact], share: Array) -> Contact:
+def combined(contacts: Sequence[Contact], share: ArrayLike) -> Contact:
     """All points of several contacts, each with its share of the force."""
     return on_bodies(
         np.concatenate([contact.points.body for contact in contacts]),
         np.concatenate([contact.points.position for contact in contacts]),
-        np.concatenate([part * contact.force for part, contact in zip(share, contacts, strict=True)]),
+        np.concatenate([part * contact.force for part, contact in zip(np.asarray(share), contacts, strict=True)]),
     )
 
 

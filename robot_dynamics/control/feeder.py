@@ -10,6 +10,7 @@ from .feedforward import Feedforward, Solution
 from .guard import EffortLimiter
 from .reference import StreamedReference, Trajectory
 from .state import MeasuredState, StanceFlags
+from .wrenches import LinkWrenches
 
 Array = NDArray[np.float64]
 
@@ -33,7 +34,9 @@ class Feeder:
         self.model, self.feedforward, self.state, self.stance, self.limiter = model, feedforward, state, stance, limiter
         self.trajectory: Trajectory | None = None
         self.begun = 0.0
+        self.wrenches = LinkWrenches(model, state.joints.max_age)
         self.reference = StreamedReference(len(model.joint_names), 0.1, filter_time)
+        self._bearing = False
         self._last: float | None = None
 
     def enable(self, on: bool) -> None:
@@ -57,6 +60,12 @@ class Feeder:
         feedforward = self.feedforward
         if feedforward.accelerating:
             feedforward.qdd[self.model.v_index] = self.acceleration(now)
+        if self.wrenches.any():
+            feedforward.bear(self.wrenches.on_bodies(now))
+            self._bearing = True
+        elif self._bearing:
+            feedforward.bear(np.zeros((self.model.nb, 6)))
+            self._bearing = False
         return feedforward.solve(self.stance.at(now))
 
     def efforts(self, now: float) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler import bound
-from ..dynamics import NO_WRENCH, bias_forces, driver_of, gravity_forces
+from ..dynamics import NO_WRENCH, bias_forces, driver_of, gravity_forces, inverse_dynamics
 from ..errors import ShapeError
 from ..kernels.bodies import point_jacobians
 from ..kinematics import Points, point_rows
@@ -38,7 +38,10 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Joint efforts (n,) [N m or N], summing to `total`; forces (feet, 3) of the ground on the feet, world axes [N]."""
+    """Joint efforts (n,) [N m or N], summing to `total`; forces (feet, 3) of the ground on the feet, world axes [N].
+
+    `contact` is that of the feet and of wrenches that sensors measure.
+    """
 
     gravity: Array
     coriolis: Array
@@ -70,6 +73,7 @@ class Feedforward:
         self.qdd, self._moving, self._zero = np.zeros((3, model.nv))
         self._free = Solution(q, qd, self._moving, self._zero, np.zeros((0, 3)))
         self._joints = span(model.v_index)
+        self._wrench = NO_WRENCH
         self.carry(model)
 
     def carry(self, model: Model) -> None:
@@ -77,9 +81,16 @@ class Feedforward:
         self.model = model
         self._feet = None if self.feet is None else point_rows(model, self.feet)
         rates = self._zero if self.mode == "gravity" else self.qd
-        motion = self.q, rates, self.qdd if self.accelerating else self._zero, NO_WRENCH
+        motion = self.q, rates, self.qdd if self.accelerating else self._zero, self._wrench
         kernels, robot, memory = driver_of(model)
         self._move = bound(kernels.inverse_dynamics, *robot, *motion, *memory, self._moving)
+
+    def bear(self, f_ext: Array) -> None:
+        """Reckon with the wrenches (nb, 6) of the environment on the bodies from now on, body axes."""
+        if not len(self._wrench):
+            self._wrench = np.empty(f_ext.size)
+            self.carry(self.model)
+        self._wrench[:] = f_ext.ravel()
 
     def solve(self, stance: NDArray[np.bool_]) -> Solution:
         """Answer which forces the motion needs; stance (feet,) tells which feet stand.
@@ -106,16 +117,24 @@ class Feedforward:
     def elsewhere(self, q: Array, qd: Array) -> "Feedforward":
         """Return the same feed-forward for another state (nq,), (nv,), which is to be written there, in place."""
         friction = 0.0 if self.distribution is None else self.distribution.friction
-        return Feedforward(self.model, self.mode, q, qd, self.feet, friction)
+        other = Feedforward(self.model, self.mode, q, qd, self.feet, friction)
+        if len(self._wrench):
+            other.bear(self._wrench)
+        return other
 
     def parts(self, solution: Solution) -> Parts:
         """Answer what the efforts of `torque` consist of."""
         v, q = self.model.v_index, solution.q
         gravity = gravity_forces(self.model, q)
         bias = gravity if self.mode == "gravity" else bias_forces(self.model, q, solution.qd)
-        return Parts(
-            gravity[v], (bias - gravity)[v], (solution.moving - bias)[v], -solution.contact[v], solution.forces
-        )
+        borne = self._borne(q) - gravity if len(self._wrench) else self._zero
+        inertia, contact = solution.moving - bias - borne, borne - solution.contact
+        return Parts(gravity[v], (bias - gravity)[v], inertia[v], contact[v], solution.forces)
+
+    def _borne(self, q: Array) -> Array:
+        """G - J^T f_ext (nv,) at q (nq,)."""
+        rest = np.zeros(self.model.nv)
+        return inverse_dynamics(self.model, q, rest, rest, self._wrench.reshape(-1, 6))
 
     def _contact(self, feet: Rows, distribution: FootForces, stance: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Sum of J^T f (nv,) and forces (feet, 3) that give the base what it needs for the motion (H4)."""

@@ -12,6 +12,7 @@ from dataclasses import fields
 from typing import Any, ClassVar, get_origin
 
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.clock import Clock as RclpyClock
 from rclpy.clock import ClockType
@@ -21,6 +22,7 @@ from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
+from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 from rclpy.task import Future
 from rclpy.time_source import CLOCK_TOPIC
@@ -30,6 +32,7 @@ from std_msgs.msg import String
 from ..control.recent import Recent
 from ..control.robot import immovable, load_robot
 from ..control.throttle import Throttle
+from ..control.wrenches import LinkWrenches
 from ..errors import ParameterError, RobotDynamicsError, ShapeError
 from ..model import Model
 from ..warm_up import kind_of, warm_up_once
@@ -265,6 +268,16 @@ class Component(LifecycleNode):
         """Count a message that cannot be used, and say why."""
         self.refusals[f"refused {topic}"] += 1
         self.warn(f"{topic} refused: {problem}")
+
+    def take_wrench(self, wrenches: LinkWrenches, data: bytes) -> None:
+        """Give a WrenchStamped to `wrenches`: one on the link that its frame names, in the axes of that link."""
+        msg = deserialize_message(data, WrenchStamped)
+        stamp = msg.header.stamp
+        received = self.received(stamp.sec * 1_000_000_000 + stamp.nanosec)
+        try:
+            wrenches.put(msg.header.frame_id, convert.wrench_from_msg(msg.wrench), received)
+        except RobotDynamicsError as problem:
+            self.refuse("~/wrench", problem)
 
     def doubts(self, refused: Mapping[str, int]) -> tuple[int, dict[str, object]]:
         """Return the level that counts of refused messages lead to, and the counts with what grew of late.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
-from geometry_msgs.msg import InertiaStamped
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
 from sensor_msgs.msg import JointState, MultiDOFJointState
@@ -93,6 +93,7 @@ class FeedforwardNode(Component):
         self.update_reference = self.waiting(JointState, self.values.reference_topic, self.on_reference, SENSOR)
         self.with_effort = self.publisher(JointTrajectory, "~/joint_trajectory_with_effort", RELIABLE)
         self.subscription(JointTrajectory, "~/joint_trajectory", self.on_trajectory, RELIABLE)
+        self.update_wrenches = self.waiting(WrenchStamped, "~/wrench", self.on_wrench, SENSOR)
         self.subscription(InertiaStamped, "~/payload", self.on_payload, RELIABLE)
         self.service(SetBool, "~/enable", self.on_enable)
         self.service(SetBool, "~/estop", self.on_estop)
@@ -124,6 +125,7 @@ class FeedforwardNode(Component):
             return self.warn(f"joint_states {state.joints.problem}")
         now = stamp or received
         self.update_reference()
+        self.update_wrenches()
         if self.observer is not None:
             self.observe(self.observer, now)
         self.send(self.feeder.efforts(now), intake.nanoseconds)
@@ -240,6 +242,10 @@ class FeedforwardNode(Component):
             point.effort = effort
         self.with_effort.publish(msg)
 
+    def on_wrench(self, data: bytes) -> None:
+        """Reckon with the wrench of the environment on the link that the frame names, in its axes."""
+        self.take_wrench(self.feeder.wrenches, data)
+
     def on_payload(self, msg: InertiaStamped) -> None:
         """Carry a payload on the link that the frame names; mass 0 takes it away."""
         try:
@@ -254,6 +260,7 @@ class FeedforwardNode(Component):
 
     def on_watch(self) -> None:
         """Look closely at a state that is about to be too old; a look costs as much as half an answer."""
+        self.update_wrenches()
         self.update_reference()  # lest what comes while no state does is stale when it is read
         if not self.feeder.timed_out(self.waited() + 0.5 * self.values.state_timeout):
             self.closely.cancel()
@@ -296,7 +303,8 @@ class FeedforwardNode(Component):
         feeder.limiter = limiter(self.model, v)
         feeder.limiter.enabled, feeder.limiter.gain, feeder.limiter.stopped = enabled, gain, stopped
         feeder.state.joints.max_age = feeder.state.base.max_age = self.references.max_age = v.state_timeout
-        feeder.stance.threshold, feeder.stance.max_age = v.contact_threshold, v.state_timeout
+        feeder.stance.threshold, feeder.wrenches.max_age = v.contact_threshold, v.state_timeout
+        feeder.stance.max_age = v.state_timeout
         if self.active and names & {"thread_priority", "wake_latency"}:
             self.hurry(v.thread_priority, v.wake_latency)
 
@@ -338,6 +346,8 @@ class FeedforwardNode(Component):
             return WARN, f"{publishers} publishers on joint_states", values | doubts
         if not feeder.state.has_base:
             return WARN, "no odom: base taken as level", values | doubts
+        if link := feeder.wrenches.silent(now):
+            return WARN, f"no wrench on '{link}' any more", values | doubts
         message = "enabled" if feeder.limiter.enabled else "dry run"
         return level, message, values | doubts
 

@@ -8,17 +8,19 @@ from dataclasses import astuple, fields
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Image, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray
 
 from ..closed_form import cross_check, short_limbs
-from ..control.contacts import ContactForces
+from ..control.contacts import Contact, ContactForces, combined
 from ..control.monitor import Account, Companions, Ledger, Residual, consistency, delay_margin, inertia
 from ..control.posture import Posture
 from ..control.simulation import gains
 from ..control.state import MeasuredState
+from ..control.wrenches import LinkWrenches
 from ..dynamics import center_of_mass
 from ..errors import ShapeError
 from . import convert, wire
@@ -58,6 +60,7 @@ class MonitorNode(Component):
         v, model = self.values, self.model
         self.state = MeasuredState(model, v.state_timeout, v.base_frame)
         self.forces = ContactForces(model)
+        self.wrenches = LinkWrenches(model, v.state_timeout)
         self.posture = Posture()
         self.readers = {kind: wire.Reader(kind) for kind in (JointState, Odometry, MultiDOFJointState)}
         self.commands = wire.Reader(JointState)
@@ -88,6 +91,7 @@ class MonitorNode(Component):
         self.subscription(JointState, "joint_states", self.on_state, EVERY, raw=True)
         self.update_base = self.waiting(Odometry, "odom", self.on_base, EVERY)
         self.update_contacts = self.waiting(MultiDOFJointState, "contacts", self.on_contacts, EVERY)
+        self.update_wrenches = self.waiting(WrenchStamped, "~/wrench", self.on_wrench, EVERY)
         self.subscription(JointState, "joint_commands", self.on_command, SENSOR, raw=True)
         self.timer(1.0 / self.values.rate, self.on_tick)
         self.hurry(self.values.thread_priority)
@@ -107,19 +111,31 @@ class MonitorNode(Component):
         s, stamp = self.state, msg.stamp
         self.update_base()
         self.update_contacts()
+        self.update_wrenches()
         now = self.received(msg.nanoseconds)
         self.take_base(stamp, now)
         self.take_contacts(stamp, now)
         if not s.set_joints(msg.names, *wire.columns_from_joint_state(msg), stamp, now):
             return self.warn(f"joint_states {s.joints.problem}")
         if s.has_effort and not (self.bases.missing(stamp) or self.touches.missing(stamp)):
-            state = stamp or now, s.q, s.qd, s.effort, self.forces.at(s.q)
+            state = stamp or now, s.q, s.qd, s.effort, self.outside(stamp or now)
             self.ledger.update(*state)
             residual = self.residual.update(*state)
             if residual is not None and self.residuals.get_subscription_count():
                 self.residual_message.effort[:] = residual
                 self.residuals.publish(self.residual_message.stamped(msg.nanoseconds))
         return None
+
+    def outside(self, now: float) -> Contact:
+        """Forces of the ground, and those that sensors on the links measure."""
+        contact = self.forces.at(self.state.q)
+        if not self.wrenches.any():
+            return contact
+        return combined([contact, self.wrenches.contact(self.state.q, now)], [1.0, 1.0])
+
+    def on_wrench(self, data: bytes) -> None:
+        """Reckon with the wrench of the environment on the link that the frame names, in its axes."""
+        self.take_wrench(self.wrenches, data)
 
     def on_base(self, data: bytes) -> None:
         """Keep a base state for the joint state of its stamp."""
@@ -211,6 +227,8 @@ class MonitorNode(Component):
             return WARN, f"{publishers} publishers on joint_states"
         if self.model.floating_base and self.posture.see(self.state.q[3:7].tolist()):
             return WARN, "fallen"
+        if link := self.wrenches.silent(self.waited()):
+            return WARN, f"no wrench on '{link}' any more"
         if self.figures.condition > v.condition_limit:
             return WARN, "mass matrix nearly singular"
         return level, "inputs refused" if level else "running"

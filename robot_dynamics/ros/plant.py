@@ -34,6 +34,7 @@ from ..control.simulation import EPOCH, Simulation, chosen_points, fitting_gains
 from ..divergence import Divergence
 from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
+from ..kinematics import link_pose
 from ..plant import Measurement, Plant, SensorNoise
 from . import convert, simulation_services, wire
 from .component import (
@@ -42,6 +43,7 @@ from .component import (
     LATEST,
     OK,
     RELIABLE,
+    SENSOR,
     STREAM,
     WARN,
     WARN_PERIOD,
@@ -177,6 +179,7 @@ class PlantNode(Component):
             self.command(JointState, "joint_commands", self.on_target),
         ]
         self.posted(WrenchStamped, "~/push", self.on_push, RELIABLE)
+        self.posted(WrenchStamped, "~/wrench", self.on_wrench, SENSOR)
         self.posted(PoseStamped, "~/set_pose", self.on_pose, RELIABLE)
         self.posted(PoseWithCovarianceStamped, "initialpose", self.on_initial_pose, RELIABLE)
         self.posted(JointState, "~/set_joint_state", self.on_joints, RELIABLE)
@@ -466,6 +469,12 @@ class PlantNode(Component):
         """Push the link named by the frame for `push_duration`; world axes."""
         link = msg.header.frame_id.removeprefix(self.values.frame_prefix) or self.model.link_names[0]
         self.plant.push(link, convert.wrench_from_msg(msg.wrench), self.values.push_duration)
+
+    def on_wrench(self, msg: WrenchStamped) -> None:
+        """Push the link named by the frame until the next message for it; its axes as they are now."""
+        link = msg.header.frame_id.removeprefix(self.values.frame_prefix) or self.model.link_names[0]
+        R, _ = link_pose(self.model, self.plant.q, link)
+        self.plant.hold_wrench(link, (R @ convert.wrench_from_msg(msg.wrench).reshape(2, 3).T).T.ravel())
 
     def on_pose(self, msg: PoseStamped | PoseWithCovarianceStamped) -> None:
         """Put the base there, at rest."""
