@@ -18,6 +18,7 @@ setup(
         (SHARE, ["package.xml"]),
         (f"{SHARE}/config", sorted(glob("config/*.*"))),
         (f"{SHARE}/examples/ros2_control", sorted(glob("examples/ros2_control/*.*"))),
+        (f"{SHARE}/examples/textbook", sorted(glob("examples/textbook/*.py"))),
         (f"{SHARE}/launch", sorted(glob("launch/*.launch.py"))),
         (f"{SHARE}/rviz", sorted(glob("rviz/*.rviz"))),
         (f"{SHARE}/urdf", sorted(glob("urdf/*.urdf"))),
