@@ -160,6 +160,11 @@ class ContactFigures:
     dissipated: float
     balance_error: float
 
+    @staticmethod
+    def labels() -> list[str]:
+        """What the figures are called."""
+        return [label for label, _ in ContactFigures(*[np.nan] * 10).rows()]
+
     def rows(self) -> list[tuple[str, str]]:
         """The figures for people."""
         return [

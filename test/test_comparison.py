@@ -125,11 +125,28 @@ def test_command_writes_a_table_and_a_page(capsys, tmp_path):
     assert text.count("<img") == 6
 
 
+@pytest.mark.slow
+def test_laws_and_timesteps_are_columns_and_a_plant_that_stops_says_why(capsys, tmp_path):
+    page = tmp_path / "page.html"
+    laws = ["--law", "linear,explicit,implicit,impulse", "--timesteps", "0.0005,0.004"]
+    monster = ["--stiffness", "5e6", "--damping", "5e5"]
+    assert main(["compare-contacts", "--duration", "2", *laws, *monster, "--output", str(page)]) == 0
+    out, text = capsys.readouterr().out.replace("\n", " "), page.read_text()
+    for h in ("0.5", "4"):
+        for law in laws[1].split(","):
+            assert f"<th>{law}, {h} ms</th>" in text
+    assert "explicit, 4 ms stopped: " in out
+    assert "explicit, 4 ms stopped: " in text
+    assert "step of the standing robot" in text
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         (("--duration", "1"), "--duration must be at least 2 and at most 60, got 1.0"),
-        (("--timestep", "nan"), "--timestep must be at least 1e-05"),
+        (("--timestep", "nan"), "--timesteps must be at least 1e-05"),
+        (("--timesteps", "1e-3,"), "--timesteps must be numbers with commas between them, got '1e-3,'"),
+        (("--law", "implicit,jelly"), "--law must name some of linear, explicit, implicit, impulse, each once"),
         (("--friction", "-1"), "friction must be at least 0"),
         (("no_such.urdf",), "no_such.urdf"),
     ],

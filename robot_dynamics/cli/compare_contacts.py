@@ -1,10 +1,12 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`robot_dynamics compare-contacts`: the same trot on both contact laws, a table, and an HTML page of plots."""
+"""`robot_dynamics compare-contacts`: the same trot on several contact laws, a table, and an HTML page of plots."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +20,8 @@ from ..control.gait import Command, StandTrot, TrotParameters, joint_gains
 from ..control.limbs import Legs, find_legs
 from ..control.simulation import home_pose
 from ..description import Array
+from ..errors import DivergedError, ParameterError
+from ..model import Model
 from ..plant import Plant, PlantParams
 from ..share import share_folder
 from ..warm_up import kind_of, warm_up_once
@@ -27,14 +31,36 @@ from .robots import load_robot
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-HELP = "trot on spring-damper and on impulse contacts under one command stream; a table and an HTML report"
+HELP = "trot on several contact laws and timesteps under one command stream; a table and an HTML report"
 SHORTEST, LONGEST = 2.0, 60.0
 STAND = 0.5
 """The robot stands for so long, and for as long again its trot is not counted [s]."""
-LAWS = ("spring-damper", "impulse")
+LAWS = ("linear", "explicit", "implicit", "impulse")
+TIMED = 0.2
+"""Simulated time of standing by which the cost of a step is taken [s]."""
 
 Progress = Callable[[str, float], None]
 """Called with what is going on and the fraction done."""
+Logs = Mapping[str, ContactLog]
+"""Logs by the name of their case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A contact law at a timestep, by the name that tables and pictures give it."""
+
+    name: str
+    params: PlantParams
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What became of a case: its log, or None and why and when [s] the plant stopped; seconds of wall time per step."""
+
+    case: Case
+    log: ContactLog | None
+    stopped: str
+    cost: float
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,9 +68,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "urdf", nargs="?", type=Path, help="URDF of a quadruped (default: the Mini Cheetah of this package)"
     )
+    parser.add_argument(
+        "--law",
+        default="implicit,impulse",
+        help=f"laws to compare, with commas: {', '.join(LAWS)} (default: %(default)s). The first three are "
+        "spring-dampers: K z - D v, which sags like the others under the weight, and sqrt(z) (K z - D v) with the "
+        "force of the start or of the end of a step",
+    )
+    parser.add_argument(
+        "--timesteps",
+        "--timestep",
+        default="0.001",
+        metavar="H,H",
+        help="steps of the simulation [s], with commas between them (default: %(default)s)",
+    )
     for name, default, text in (
         ("duration", 5.0, "simulated time [s]"),
-        ("timestep", 1e-3, "step of the simulation [s]"),
         ("friction", 0.6, "friction coefficient"),
         ("stiffness", 5e5, "of the spring-damper [N/m^1.5]"),
         ("damping", 5e3, "of the spring-damper [N s/m^1.5]"),
@@ -57,11 +96,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run both plants and write the report: 0 unless the input is bad or a plant diverges."""
+    """Run a plant for each case and write the report: 0 unless the input is bad or no plant gets to the end."""
     check_range("--duration", args.duration, SHORTEST, LONGEST)
-    check_range("--timestep", args.timestep, 1e-5, 0.02)
+    laws, timesteps = chosen(args.law), seconds(args.timesteps)
     check_output(args.output)
-    contacts = SpringDamper(args.stiffness, args.damping, args.friction), Impulse(friction=args.friction)
+    for law in laws:
+        contact(law, args, 1.0)
     from rich.progress import Progress as Bar
 
     with Bar(transient=True) as bar:
@@ -69,45 +109,108 @@ def run(args: argparse.Namespace) -> int:
         model = load_robot(args.urdf or share_folder() / "urdf" / "mini_cheetah.urdf")
         legs = find_legs(model, args.feet)
         warm_up_once(lambda what: bar.update(task, description=f"compiling (first time only): {what}"), kind_of(model))
-        logs = compare(
-            legs,
-            [PlantParams(timestep=args.timestep, contact=contact) for contact in contacts],
-            args.duration,
-            lambda what, done: bar.update(task, description=what, completed=done),
+        cases = [
+            Case(
+                law if len(timesteps) == 1 else f"{law}, {1e3 * h:g} ms",
+                PlantParams(timestep=h, contact=contact(law, args, weight(model) / len(legs.feet))),
+            )
+            for h in timesteps
+            for law in laws
+        ]
+        trials = compare(
+            legs, cases, args.duration, lambda what, done: bar.update(task, description=what, completed=done)
         )
-    found = [figures(log) for log in logs]
-    title = f"{model.name}: {args.duration:g} s of trot on both contact laws, {1e3 * args.timestep:g} ms"
-    show(title, found)
-    write_page(args.output, page(legs, title, logs, found, args.friction))
-    return 0
+    title = f"{model.name}: {args.duration:g} s of trot, {' and '.join(f'{1e3 * h:g}' for h in timesteps)} ms"
+    show(title, trials)
+    write_page(args.output, page(legs, title, trials, len(laws), args.friction))
+    return 0 if any(trial.log for trial in trials) else 1
 
 
-def compare(legs: Legs, params: Sequence[PlantParams], duration: float, progress: Progress) -> list[ContactLog]:
-    """Play one command stream to a plant with each of `params`, which differ in nothing but the contact.
+def chosen(text: str) -> list[str]:
+    """Return the laws that `--law` names. Raises ParameterError."""
+    laws = [word.strip() for word in text.split(",")]
+    for law in laws:
+        if law not in LAWS or laws.count(law) > 1:
+            raise ParameterError(f"--law must name some of {', '.join(LAWS)}, each once, got '{text}'")
+    return laws
+
+
+def seconds(text: str) -> list[float]:
+    """Return the timesteps that `--timesteps` lists [s]. Raises ParameterError."""
+    try:
+        steps = [float(word) for word in text.split(",")]
+    except ValueError:
+        raise ParameterError(f"--timesteps must be numbers with commas between them, got '{text}'") from None
+    for h in steps:
+        check_range("--timesteps", h, 1e-5, 0.02)
+    return steps
+
+
+def contact(law: str, args: argparse.Namespace, load: float) -> SpringDamper | Impulse:
+    """Make a law from the options; the linear one sinks as deep as the others under `load` [N] per foot."""
+    if law == "impulse":
+        return Impulse(friction=args.friction)
+    given = SpringDamper(args.stiffness, args.damping, args.friction)
+    if law == "linear":
+        root = (load / args.stiffness) ** (1.0 / 3.0)  # sqrt(z) where K z^1.5 = load
+        return replace(given, stiffness=root * args.stiffness, damping=root * args.damping, scheme="linear")
+    return replace(given, scheme="explicit") if law == "explicit" else given
+
+
+def weight(model: Model) -> float:
+    """Weight of the robot [N]."""
+    return model.mass * float(np.linalg.norm(model.gravity))
+
+
+def compare(legs: Legs, cases: Sequence[Case], duration: float, progress: Progress) -> list[Trial]:
+    """Play one command stream, timed by each one's steps, to a plant for each case.
 
     Raises
     ------
-    ModelError, DivergedError
-        The robot has no stance, or a simulation broke down.
+    ModelError
+        The robot has no stance.
     """
-    model, timestep = legs.model, params[0].timestep
-    steps = round(duration / timestep)
-    stream = commands(legs, timestep, steps, progress)
+    streams = {}
+    for case in cases:
+        if (h := case.params.timestep) not in streams:
+            streams[h] = commands(legs, h, round(duration / h), progress)
+    return [attempt(legs, case, streams[case.params.timestep], progress) for case in cases]
+
+
+def attempt(legs: Legs, case: Case, stream: Sequence[Command], progress: Progress) -> Trial:
+    """Let the robot trot under one law, and time a step of it while the robot stands."""
+    model = legs.model
     kp, kd = joint_gains(model, StandTrot(legs).stance.reach)
+    plant = Plant(model, case.params, legs.feet)
     q = home_pose(model, "stance", {}, legs.feet, 0.0)
-    logs = []
-    for law, settings in zip(LAWS, params, strict=True):
-        plant = Plant(model, settings, legs.feet)
-        plant.reset(q, np.zeros(model.nv))
 
-        def act(step: int, plant: Plant = plant, law: str = law) -> None:
-            if step % 50 == 0:
-                progress(f"trot on {law} contacts", step / steps)
-            c = stream[step]
-            plant.track(c.position, c.velocity, kp, kd, c.effort)
+    def act(step: int) -> None:
+        if step % 50 == 0:
+            progress(f"trot on {case.name}", step / len(stream))
+        c = stream[step]
+        plant.track(c.position, c.velocity, kp, kd, c.effort)
 
-        logs.append(record(plant, act, steps, 2.0 * STAND))
-    return logs
+    plant.reset(q, np.zeros(model.nv))
+    try:
+        log, stopped = record(plant, act, len(stream), 2.0 * STAND), ""
+    except DivergedError as problem:
+        log, stopped = None, f"stopped: {problem}"
+    return Trial(case, log, stopped, cost(plant, q, stream[0], kp, kd))
+
+
+def cost(plant: Plant, q: Array, stand: Command, kp: float, kd: float) -> float:
+    """Wall time of a step while the robot stands, the shortest of three runs [s]; nan if it cannot."""
+    times = []
+    for _ in range(3):
+        plant.reset(q, np.zeros(plant.model.nv))
+        plant.track(stand.position, stand.velocity, kp, kd, stand.effort)
+        begin = perf_counter()
+        try:
+            plant.advance(TIMED)
+        except DivergedError:
+            return np.nan
+        times.append(perf_counter() - begin)
+    return min(times) / round(TIMED / plant.params.timestep)
 
 
 def commands(legs: Legs, timestep: float, steps: int, progress: Progress) -> list[Command]:
@@ -123,38 +226,59 @@ def commands(legs: Legs, timestep: float, steps: int, progress: Progress) -> lis
     return stream
 
 
-def table_rows(found: Sequence[ContactFigures]) -> list[tuple[str, ...]]:
-    """Give one row per figure, one column per law."""
-    columns = [one.rows() for one in found]
-    return [(cells[0][0], *(text for _, text in cells)) for cells in zip(*columns, strict=True)]
+def table_rows(trials: Sequence[Trial]) -> list[tuple[str, ...]]:
+    """Give one row per figure, one column per case."""
+    labels = ContactFigures.labels()
+    columns = [
+        [text for _, text in figures(trial.log).rows()] if trial.log else ["-"] * len(labels) for trial in trials
+    ]
+    costs = ("step of the standing robot", *(f"{1e6 * trial.cost:.1f} us" for trial in trials))
+    return [*zip(labels, *columns, strict=True), costs]
 
 
-def show(title: str, found: Sequence[ContactFigures]) -> None:
-    """Print the table."""
+def show(title: str, trials: Sequence[Trial]) -> None:
+    """Print the table, and which plants stopped."""
     from rich.console import Console
     from rich.table import Table
 
     table = Table(title=title)
     table.add_column("quantity")
-    for law in LAWS:
-        table.add_column(law, justify="right")
-    for row in table_rows(found):
+    for trial in trials:
+        table.add_column(trial.case.name, justify="right")
+    for row in table_rows(trials):
         table.add_row(*row)
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    for sentence in failures(trials):
+        console.print(sentence)
 
 
-def page(legs: Legs, title: str, logs: Sequence[ContactLog], found: Sequence[ContactFigures], friction: float) -> str:
-    """Give the HTML page."""
-    weight = legs.model.mass * float(-legs.model.gravity[2])
+def failures(trials: Sequence[Trial]) -> list[str]:
+    """Say which plants stopped, and why."""
+    return [f"{trial.case.name} {trial.stopped}" for trial in trials if trial.stopped]
+
+
+def page(legs: Legs, title: str, trials: Sequence[Trial], drawn: int, friction: float) -> str:
+    """Give the HTML page; the first `drawn` cases, those of one timestep, are in its pictures."""
+    logs = {trial.case.name: trial.log for trial in trials[:drawn] if trial.log}
     parts = [
         report.paragraph(
-            "Both plants got the same commands at the same times. Figures count from "
-            f"{logs[0].start:g} s on; feet: {', '.join(legs.feet.link)}."
+            f"All plants got the same commands at the same times. Figures count from {2.0 * STAND:g} s on; "
+            f"feet: {', '.join(legs.feet.link)}."
         ),
-        report.table(("quantity", *LAWS), table_rows(found)),
+        *map(report.paragraph, failures(trials)),
+        report.table(("quantity", *(trial.case.name for trial in trials)), table_rows(trials)),
+        *(pictures(legs, logs, friction) if logs else []),
+    ]
+    return report.page(title, parts)
+
+
+def pictures(legs: Legs, logs: Logs, friction: float) -> list[str]:
+    """Draw the logs that got to the end."""
+    return [
         report.heading("Foot forces"),
         report.picture(
-            plot_forces(logs, weight),
+            plot_forces(logs, weight(legs.model)),
             "Vertical force on the first foot over two cycles, and on all feet over the weight.",
         ),
         report.heading("Slip"),
@@ -178,7 +302,6 @@ def page(legs: Legs, title: str, logs: Sequence[ContactLog], found: Sequence[Con
         report.heading("Energy"),
         report.picture(plot_energy(logs), "Energy lost in the contacts, and what the balance of energy misses."),
     ]
-    return report.page(title, parts)
 
 
 def axes(rows: int, height: float, labels: Sequence[str]) -> tuple["Figure", Array]:
@@ -194,47 +317,47 @@ def axes(rows: int, height: float, labels: Sequence[str]) -> tuple["Figure", Arr
     return figure, plots
 
 
-def plot_forces(logs: Sequence[ContactLog], weight: float) -> "Figure":
+def plot_forces(logs: Logs, weight: float) -> "Figure":
     """Vertical forces over two cycles in the middle of the trot."""
     figure, (one, all_feet) = axes(2, 4.2, ("one foot [N]", "all feet / weight"))
-    for log, law in zip(logs, LAWS, strict=True):
+    for law, log in logs.items():
         middle = 0.5 * (log.start + log.time[-1])
         shown = np.abs(log.time - middle) < TrotParameters().cycle
         one.plot(log.time[shown], log.force[shown, 0, 2], linewidth=0.9, label=law)
         all_feet.plot(log.time[shown], log.force[shown, :, 2].sum(axis=1) / weight, linewidth=0.9)
     all_feet.axhline(1.0, color="k", linestyle="--", linewidth=0.8)
-    figure.legend(loc="outside upper right", ncols=2)
+    figure.legend(loc="outside upper right", ncols=4)
     return figure
 
 
 def plot_stances(
-    logs: Sequence[ContactLog], values: Callable[[ContactLog], Array], scale: float, label: str, logarithmic: bool
+    logs: Logs, values: Callable[[ContactLog], Array], scale: float, label: str, logarithmic: bool
 ) -> "Figure":
     """Draw one number per stance."""
     figure, (plot,) = axes(1, 2.8, (label,))
-    for log, law in zip(logs, LAWS, strict=True):
+    for law, log in logs.items():
         ends = [log.time[part.stop - 1] for _, part in stances(log)]
         plot.plot(ends, scale * values(log), "o", markersize=4, label=law)
     if logarithmic:
         plot.set_yscale("log")
     else:
         plot.set_ylim(bottom=0.0)
-    figure.legend(loc="outside upper right", ncols=2)
+    figure.legend(loc="outside upper right", ncols=4)
     return figure
 
 
-def plot_directions(logs: Sequence[ContactLog], friction: float) -> "Figure":
+def plot_directions(logs: Logs, friction: float) -> "Figure":
     """Draw f_x / f_z and f_y / f_z inside the friction circle, and the deviations from the mean."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.0, 3.6), layout="constrained")
-    *discs, spread = figure.subplots(1, 3)
+    *discs, spread = figure.subplots(1, len(logs) + 1)
     angle = np.linspace(0.0, 2.0 * np.pi, 100)
-    for plot, log, law, color in zip(discs, logs, LAWS, ("C0", "C1"), strict=True):
+    for i, (plot, (law, log)) in enumerate(zip(discs, logs.items(), strict=True)):
         force = log.force[log.late][::10].reshape(-1, 3)
         force = force[force[:, 2] > LOADED]
         plot.plot(friction * np.cos(angle), friction * np.sin(angle), "k--", linewidth=0.8)
-        plot.plot(force[:, 0] / force[:, 2], force[:, 1] / force[:, 2], ".", markersize=2, color=color)
+        plot.plot(force[:, 0] / force[:, 2], force[:, 1] / force[:, 2], ".", markersize=2, color=f"C{i}")
         plot.set_title(law)
         plot.set_aspect("equal")
         plot.grid(alpha=0.3)
@@ -243,26 +366,26 @@ def plot_directions(logs: Sequence[ContactLog], friction: float) -> "Figure":
         spread.hist(np.degrees(deviations(log)), bins, density=True, histtype="step", label=law)
     discs[0].set_ylabel("f_y / f_z")
     spread.set_xlabel("deviation from the mean [deg]")
-    figure.legend(loc="outside upper right", ncols=2)
+    figure.legend(loc="outside upper right", ncols=4)
     return figure
 
 
-def plot_body(logs: Sequence[ContactLog]) -> "Figure":
+def plot_body(logs: Logs) -> "Figure":
     """Draw height, angular rate, depth."""
     figure, plots = axes(3, 5.6, ("height [m]", "angular rate [rad/s]", "depth [mm]"))
-    for log, law in zip(logs, LAWS, strict=True):
+    for law, log in logs.items():
         plots[0].plot(log.time, log.height, linewidth=0.9, label=law)
         plots[1].plot(log.time, np.linalg.norm(log.spin, axis=1), linewidth=0.9)
         plots[2].plot(log.time, 1e3 * log.depth.max(axis=1), linewidth=0.9)
-    figure.legend(loc="outside upper right", ncols=2)
+    figure.legend(loc="outside upper right", ncols=4)
     return figure
 
 
-def plot_energy(logs: Sequence[ContactLog]) -> "Figure":
+def plot_energy(logs: Logs) -> "Figure":
     """Draw what contacts took and what the balance misses."""
     figure, (lost, missing) = axes(2, 4.2, ("lost in contacts [J]", "balance error [J]"))
-    for log, law in zip(logs, LAWS, strict=True):
+    for law, log in logs.items():
         lost.plot(log.time, log.dissipated, linewidth=0.9, label=law)
         missing.plot(log.time, log.balance_error, linewidth=0.9)
-    figure.legend(loc="outside upper right", ncols=2)
+    figure.legend(loc="outside upper right", ncols=4)
     return figure
