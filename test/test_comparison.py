@@ -135,8 +135,8 @@ def test_laws_and_timesteps_are_columns_and_a_plant_that_stops_says_why(capsys, 
     for h in ("0.5", "4"):
         for law in laws[1].split(","):
             assert f"<th>{law}, {h} ms</th>" in text
-    assert "explicit, 4 ms stopped: " in out
-    assert "explicit, 4 ms stopped: " in text
+    assert "explicit, 4 ms: the plant stopped" in out
+    assert "explicit, 4 ms: the plant stopped" in text
     assert "step of the standing robot" in text
 
 

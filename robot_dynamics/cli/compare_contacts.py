@@ -121,8 +121,9 @@ def run(args: argparse.Namespace) -> int:
             legs, cases, args.duration, lambda what, done: bar.update(task, description=what, completed=done)
         )
     title = f"{model.name}: {args.duration:g} s of trot, {' and '.join(f'{1e3 * h:g}' for h in timesteps)} ms"
-    show(title, trials)
-    write_page(args.output, page(legs, title, trials, len(laws), args.friction))
+    alike = [trials[i : i + len(laws)] for i in range(0, len(trials), len(laws))]
+    show(title, alike)
+    write_page(args.output, page(legs, title, alike, args.friction))
     return 0 if any(trial.log for trial in trials) else 1
 
 
@@ -194,7 +195,7 @@ def attempt(legs: Legs, case: Case, stream: Sequence[Command], progress: Progres
     try:
         log, stopped = record(plant, act, len(stream), 2.0 * STAND), ""
     except DivergedError as problem:
-        log, stopped = None, f"stopped: {problem}"
+        log, stopped = None, str(problem)
     return Trial(case, log, stopped, cost(plant, q, stream[0], kp, kd))
 
 
@@ -236,41 +237,47 @@ def table_rows(trials: Sequence[Trial]) -> list[tuple[str, ...]]:
     return [*zip(labels, *columns, strict=True), costs]
 
 
-def show(title: str, trials: Sequence[Trial]) -> None:
-    """Print the table, and which plants stopped."""
+def show(title: str, alike: Sequence[Sequence[Trial]]) -> None:
+    """Print a table for each timestep, and which plants stopped."""
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title)
-    table.add_column("quantity")
-    for trial in trials:
-        table.add_column(trial.case.name, justify="right")
-    for row in table_rows(trials):
-        table.add_row(*row)
     console = Console()
-    console.print(table)
-    for sentence in failures(trials):
-        console.print(sentence)
+    for trials in alike:
+        table = Table(title=title)
+        table.add_column("quantity")
+        for trial in trials:
+            table.add_column(trial.case.name, justify="right")
+        for row in table_rows(trials):
+            table.add_row(*row)
+        console.print(table)
+        for sentence in failures(trials):
+            console.print(sentence)
 
 
 def failures(trials: Sequence[Trial]) -> list[str]:
     """Say which plants stopped, and why."""
-    return [f"{trial.case.name} {trial.stopped}" for trial in trials if trial.stopped]
+    return [f"{trial.case.name}: {trial.stopped}" for trial in trials if trial.stopped]
 
 
-def page(legs: Legs, title: str, trials: Sequence[Trial], drawn: int, friction: float) -> str:
-    """Give the HTML page; the first `drawn` cases, those of one timestep, are in its pictures."""
-    logs = {trial.case.name: trial.log for trial in trials[:drawn] if trial.log}
+def page(legs: Legs, title: str, alike: Sequence[Sequence[Trial]], friction: float) -> str:
+    """Give the HTML page: a table for each timestep, pictures of the first."""
+    logs = {trial.case.name: trial.log for trial in alike[0] if trial.log}
     parts = [
         report.paragraph(
             f"All plants got the same commands at the same times. Figures count from {2.0 * STAND:g} s on; "
             f"feet: {', '.join(legs.feet.link)}."
         ),
-        *map(report.paragraph, failures(trials)),
-        report.table(("quantity", *(trial.case.name for trial in trials)), table_rows(trials)),
+        *(part for trials in alike for part in tabled(trials)),
         *(pictures(legs, logs, friction) if logs else []),
     ]
     return report.page(title, parts)
+
+
+def tabled(trials: Sequence[Trial]) -> list[str]:
+    """Lay out the figures of one timestep, and say which plants stopped."""
+    table = report.table(("quantity", *(trial.case.name for trial in trials)), table_rows(trials))
+    return [table, *map(report.paragraph, failures(trials))]
 
 
 def pictures(legs: Legs, logs: Logs, friction: float) -> list[str]:
