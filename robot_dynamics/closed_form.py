@@ -9,7 +9,7 @@ kin serve.
 
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations_with_replacement, product
 from math import prod
 
 import numpy as np
@@ -259,6 +259,37 @@ def cross_check(model: Model, limb: ClosedForm, q: ArrayLike, H: ArrayLike) -> f
     expected = limb.mass_matrix(checked("q", q, (model.nq,))[model.q_index[index]])
     block = checked("H", H, (model.nv, model.nv))[np.ix_(rows, rows)]
     return float(np.abs(block - expected).max() / np.abs(expected).max())
+
+
+def unreduced_matrices(form: ClosedForm) -> dict[tuple[int, int, int], Array]:
+    """Return U_ijk, j <= k <= i, each as coefficients (sizes of joints 0 .. i, 4, 4): H_jk = sum_i <J_i, U_ijk> (L10).
+
+    What the orders of evaluation never hold at once: 5^(i + 1) matrices for body i behind revolute joints; for study.
+
+    Raises
+    ------
+    ParameterError
+        More than 6 joints.
+    """
+    path, n = form.mechanism, len(form.joint_names)
+    if n > MOST_LITERAL:
+        raise ParameterError(f"all matrices are for paths of up to {MOST_LITERAL} joints; this one has {n}")
+    sizes, derived, out = _sizes(path.revolute), path.A @ path.D[:, None], {}
+    for j, k in combinations_with_replacement(range(n), 2):
+        U = np.eye(4)[None]
+        for i in range(n):
+            left, right = (derived[i] if i == derivative else path.A[i] for derivative in (j, k))
+            U = _expanded(bool(path.revolute[i]), left, U, right)
+            if i >= k:
+                out[i, j, k] = U.reshape(*sizes[: i + 1], 4, 4)
+    return out
+
+
+def _expanded(revolute: bool, left: Array, W: Array, right: Array) -> Array:
+    """Coefficients (m size, 4, 4) of L(q)^T W R(q), of one joint more than W (m, 4, 4) (L11, L12)."""
+    table = projections.PRODUCTS[int(revolute)][: 5 if revolute else 3]
+    terms = [sum(sign * left[a].T @ W @ right[b] for a, b, sign in digit if sign) for digit in table]
+    return np.stack(terms, axis=1).reshape(-1, 4, 4)
 
 
 def _check_size(path: Mechanism, order: str) -> None:

@@ -26,6 +26,7 @@ from robot_dynamics.closed_form import (
     closed_form_tree,
     cross_check,
     short_limbs,
+    unreduced_matrices,
 )
 from robot_dynamics.description import Inertial, Joint, Link, Mimic, Robot
 from robot_dynamics.errors import ModelError, ParameterError, ShapeError, UnknownNameError
@@ -515,6 +516,29 @@ def test_sizes_and_names_that_are_refused():
         form.coriolis([0.0, 0.0], [0.0, math.nan])
 
 
+@pytest.mark.parametrize("kinds", ["R", "P", "RP", "RRP", "PRRR"])
+def test_the_unreduced_matrices_make_up_the_mass_matrix(kinds):
+    _, form = chain_form(kinds, 5)
+    found = np.zeros_like(form.inertia)
+    for (i, j, k), U in unreduced_matrices(form).items():
+        H = np.einsum("ab,...ab->...", form.mechanism.J[i + 1], U)
+        found[k * (k + 1) // 2 + j][(slice(None),) * (i + 1) + (0,) * (len(kinds) - i - 1)] += H
+    np.testing.assert_allclose(found, form.inertia, rtol=1e-10, atol=1e-12 * np.abs(form.inertia).max())
+
+
+def test_the_matrices_go_into_a_file_and_a_path_that_is_too_long_is_refused(capsys, tmp_path):
+    command = ["closed-form", str(MINI_CHEETAH), "--base", "base", "--tip", "FL_knee", "--order", "chainwise"]
+    assert main([*command, "--matrices", str(tmp_path / "u.npz")]) == 0
+    assert "order 'chainwise'" in capsys.readouterr().out
+    with np.load(tmp_path / "u.npz") as matrices:
+        assert {name: U.shape for name, U in matrices.items()}["U_3_1_2"] == (5, 5, 5, 4, 4)
+        assert len(matrices.files) == 10
+    assert main([*command, "--matrices", "/proc/nowhere/u.npz"]) == 2
+    assert "--matrices: '/proc/nowhere/u.npz' cannot be written" in capsys.readouterr().err
+    with pytest.raises(ParameterError, match="paths of up to 6 joints; this one has 7"):
+        unreduced_matrices(chain_form("R" * 7, 0)[1])
+
+
 def test_tree_with_a_branching_limb_is_refused():
     robot = chain("RRR", 0)
     extra = Joint("thumb", "revolute", "link2", "nail", np.eye(3), np.zeros(3), np.array([0.0, 0, 1]))
@@ -531,6 +555,7 @@ def test_command(capsys):
     out = capsys.readouterr().out
     assert "q3 = j_FL_knee [rad]" in out
     assert "cost: 130 coefficient steps with 9 stored 4x4 matrices" in out
+    assert "memory: 1.12 KiB for these matrices, 104 KiB if every U_ijk were kept, 464 B for the coefficients" in out
     assert main([*command, "--source", "c"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("/* Mass matrix of the joints j_FL_abad")

@@ -15,6 +15,7 @@ SUGGEST = ("--timestep=0.001", "--sag=0.001", "--bounce=0.5")
 READERS = {
     "inspect": ("{}",),
     "closed-form": ("{}", "--base=base", "--tip=FR_knee"),
+    "topology": ("{}",),
     "suggest-contact": ("{}", *SUGGEST),
     "compare-contacts": ("{}",),
     "demo": ("--robot={}",),

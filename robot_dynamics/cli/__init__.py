@@ -18,6 +18,7 @@ COMMANDS = {
     "compare-contacts": "compare_contacts",
     "suggest-contact": "suggest_contact",
     "closed-form": "closed_form",
+    "topology": "topology",
     "identify": "identify",
     "warm-up": "warm_up",
     "doctor": "doctor",

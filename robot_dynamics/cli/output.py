@@ -14,8 +14,8 @@ from ..compiler.events import told
 from ..errors import ParameterError
 
 
-def check_output(path: Path) -> None:
-    """Make the folder of a page and see whether the page can be written.
+def check_output(path: Path, option: str = "--output") -> None:
+    """Make the folder of a file and see whether the file can be written.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def check_output(path: Path) -> None:
         if not before:
             path.unlink()
     except OSError as error:
-        raise ParameterError(f"--output: '{path}' cannot be written: {error.strerror}") from None
+        raise ParameterError(f"{option}: '{path}' cannot be written: {error.strerror}") from None
 
 
 def write_page(path: Path, html: str) -> None:
