@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..contact.checks import check_range
 from ..contact.points import contact_points
 from ..control.robot import immovable, load_robot, root_link
 from ..model import Model
+from . import solids
 from .output import compiling_shown
 
 if TYPE_CHECKING:
@@ -36,17 +38,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=True,
         help="the root link moves freely, as nodes take it, unless it has no mass or is called world",
     )
+    parser.add_argument(
+        "--density",
+        type=float,
+        metavar="KG_M3",
+        help="also integrate over the shapes of each link as solids of this density (aluminium: 2700), "
+        "beside the inertia that the URDF gives, with the <inertial> to paste",
+    )
+    parser.add_argument(
+        "--shapes",
+        choices=("collision", "visual"),
+        default="collision",
+        help="shapes for --density (default: %(default)s)",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 @compiling_shown()
 def run(args: argparse.Namespace) -> int:
     """Print the robot: 0 also when there is something to warn of."""
-    robot = describe(load_robot(args.urdf, floating_base=args.floating_base))
+    if args.density is not None:
+        check_range("--density", args.density, 0.0, open_low=True)
+    robot, rows = describe(load_robot(args.urdf, floating_base=args.floating_base)), []
+    if args.density is not None:
+        rows = list(solids.beside(solids.shaped(args.urdf, args.shapes), args.density))
+        robot["solids"] = [row.values() for row in rows]
     if args.json:
         print(json.dumps(robot, indent=2))
-    else:
-        show(robot)
+        return 0
+    console = wide_console()
+    show(console, robot)
+    if args.density is not None:
+        solids.show(console, rows, args.density, args.shapes)
     return 0
 
 
@@ -122,12 +145,17 @@ def known(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def show(robot: dict[str, Any]) -> None:
-    """Print the robot for people."""
+def wide_console() -> "Console":
+    """Make a console of at most WIDTH columns."""
     from rich.console import Console
 
     console = Console(markup=False, highlight=False, emoji=False)
     console.width = min(console.width, WIDTH) if console.is_terminal else WIDTH
+    return console
+
+
+def show(console: "Console", robot: dict[str, Any]) -> None:
+    """Print the robot for people."""
     console.print(robot["name"], style="bold")
     links = sum(len(body["links"]) for body in robot["bodies"])
     base = "floating" if robot["floating_base"] else "fixed"
