@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes as operating-system processes over DDS, and a node of our own to talk to them. Needs rclpy."""
 
+import json
+import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -71,15 +74,104 @@ def compile_kernels() -> None:
         warm_up_once(lambda what: None, kind)
 
 
+class NodeServer:
+    """Starts nodes as children of `node_server.py`, which has imported everything already; one per test session."""
+
+    def __init__(self) -> None:
+        """Start it, and listen for nodes that end."""
+        self.environment = own_environment()
+        ours, theirs = socket.socketpair()
+        self.socket, command = ours, [sys.executable, str(Path(__file__).with_name("node_server.py"))]
+        self.process = subprocess.Popen(command, stdin=theirs, start_new_session=True)
+        theirs.close()
+        self.changed = threading.Condition()
+        self.started: list[int] = []
+        self.codes: dict[int, int] = {}
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        for line in self.socket.makefile("r"):
+            message = json.loads(line)
+            with self.changed:
+                if "started" in message:
+                    self.started.append(message["started"])
+                    self.codes.pop(message["started"], None)  # of an earlier process of this number
+                else:
+                    self.codes[message["ended"]] = message["code"]
+                self.changed.notify_all()
+
+    def start(self, module: str, arguments: Sequence[str]) -> "Forked":
+        """Start `main` of a module as a process of its own."""
+        read, write = os.pipe()
+        request = {"module": module, "arguments": arguments, "environment": dict(os.environ), "folder": os.getcwd()}
+        with self.changed:
+            before = len(self.started)
+            socket.send_fds(self.socket, [json.dumps(request).encode()], [write])
+            os.close(write)
+            assert self.changed.wait_for(lambda: len(self.started) > before, PATIENCE), "the node server is gone"
+            return Forked(self, self.started[-1], read)
+
+
+class Forked:
+    """A node that the node server started, with what `subprocess.Popen` offers of it."""
+
+    def __init__(self, server: NodeServer, pid: int, output: int):
+        self.server, self.pid = server, pid
+        self.stdout = os.fdopen(output, buffering=1)
+
+    @property
+    def returncode(self) -> int | None:
+        return self.server.codes.get(self.pid)
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        with self.server.changed:
+            if not self.server.changed.wait_for(lambda: self.pid in self.server.codes, timeout):
+                raise subprocess.TimeoutExpired(f"process {self.pid}", timeout)
+        return self.server.codes[self.pid]
+
+    def send_signal(self, number: int) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+def own_environment() -> dict[str, str]:
+    """What of the environment a node may read before its `main`: the domain and DDS are looked at later."""
+    return {k: v for k, v in os.environ.items() if not k.startswith(("ROS_", "FAST", "RCUTILS", "PYTEST"))}
+
+
+@cache
+def node_server() -> NodeServer:
+    """The server of this test session."""
+    return NodeServer()
+
+
+def started(name: str, arguments: Sequence[str]) -> Any:
+    """Start a node: from the server, unless it reads another environment while it is imported."""
+    module = f"robot_dynamics.ros.{name}"
+    if own_environment() == node_server().environment:
+        return node_server().start(module, arguments)
+    return spawned([sys.executable, "-m", module, *arguments])
+
+
+def spawned(command: Sequence[str]) -> Any:
+    """Start a command."""
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1)
+
+
 class Process:
-    """One node of this package; its output is collected line by line."""
+    """One node of this package, or a `command`; its output is collected line by line."""
 
     def __init__(self, name: str, *arguments: str, urdf: Path | str | None = URDF, command: Sequence[str] = ()):
         compile_kernels()
         robot = [] if urdf is None else ["-p", f"urdf_file:={urdf}"]
-        command = command or [sys.executable, "-m", f"robot_dynamics.ros.{name}", "--ros-args", *robot, *arguments]
         self.name, self.lines = name, []
-        self.popen = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1)
+        self.popen = spawned(command) if command else started(name, ["--ros-args", *robot, *arguments])
         self._grown = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

@@ -10,15 +10,17 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import WrenchStamped
 from ros_nodes import BEST_EFFORT, URDF, Process, Sensors, peer, running, stamp
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robot_dynamics import inverse_dynamics, load_urdf, mass_matrix
+from robot_dynamics import inverse_dynamics, link_jacobian, load_urdf, mass_matrix
 
 pytestmark = pytest.mark.ros
 MODEL = load_urdf(URDF, floating_base=False)
 STEP = 0.01
+PARTS = ("inertia", "contact")
 ACCELERATION = np.linspace(-3.0, 3.0, 12)
 
 
@@ -34,10 +36,11 @@ def room() -> Iterator[Sensors]:
     node = Process("feedforward", *(word for option in options for word in ("-p", option)))
     with running(node), peer() as us:
         us.listen(JointState, "feedforward/torque/inertia")
+        us.listen(JointState, "feedforward/torque/contact")
         us.listen(JointTrajectory, "feedforward/joint_trajectory_with_effort")
         sensors = Sensors(us)
         sensors.now = 10.0
-        us.until(lambda: sensors.tick(STEP) or us.heard["feedforward/torque/inertia"], "an answer")
+        us.until(lambda: sensors.tick(STEP) or all(us.heard[f"feedforward/torque/{x}"] for x in PARTS), "an answer")
         yield sensors
         assert node.end()[0] == 0
 
@@ -70,6 +73,23 @@ def test_velocities_of_a_joint_that_is_not_there_are_refused_and_counted(room):
         return int(room.us.status("feedforward").get("refused joint_commands: unknown joint", 0)) > 0
 
     room.us.until(refused, "the refusal")
+
+
+def test_a_wrench_on_a_link_is_borne_as_the_equations_say(room):
+    wrench, link = np.array([0.3, -0.2, 0.1, 5.0, -3.0, 12.0]), "HL_knee"
+    order = [MODEL.joint_index(name) for name in room.names]
+    expected = -(link_jacobian(MODEL, np.full(12, 0.1), link).T @ wrench)[order]
+    msg = WrenchStamped()
+    msg.header.frame_id = link
+    msg.wrench.torque.x, msg.wrench.torque.y, msg.wrench.torque.z, *_ = wrench
+    msg.wrench.force.x, msg.wrench.force.y, msg.wrench.force.z = wrench[3:]
+
+    def borne() -> bool:
+        room.us.send("feedforward/wrench", msg, BEST_EFFORT)
+        room.tick(STEP)
+        return np.allclose(room.us.heard["feedforward/torque/contact"][-1].effort, expected, rtol=0.0, atol=1e-6)
+
+    room.us.until(borne, "the efforts that bear it")
 
 
 def test_a_trajectory_comes_back_with_the_efforts_of_its_points(room):

@@ -39,6 +39,17 @@ def combined(contacts: Sequence[Contact], share: ArrayLike) -> Contact:
     )
 
 
+def wrenches(model: Model, contact: Contact, q: Array) -> Array:
+    """Sum of the forces as wrenches (nb, 6) on the bodies of a robot at q (nq,), at their origins in their axes."""
+    out = np.zeros((model.nb, 6))
+    if len(contact.points):
+        R, _ = body_pose(model, q)
+        body, place = contact.points.body, contact.points.position
+        force = np.einsum("kji,kj->ki", R[body], contact.force)
+        np.add.at(out, body, np.hstack([np.cross(place, force), force]))
+    return out
+
+
 def generalised(model: Model, contact: Contact, q: Array) -> Array:
     """Sum of J^T f (nv,) with the robot at q (nq,)."""
     if not len(contact.points):

@@ -16,13 +16,14 @@ from ..dynamics import (
     centroidal_momentum,
     forward_dynamics,
     inverse_dynamics,
+    joint_wrenches,
     kinetic_energy,
     mass_matrix,
     potential_energy,
 )
 from ..kinematics import difference, integrate, point_motion
 from ..model import Model
-from .contacts import NO_CONTACT, Contact, combined, generalised
+from .contacts import NO_CONTACT, Contact, combined, generalised, wrenches
 
 Array = NDArray[np.float64]
 
@@ -68,6 +69,23 @@ def consistency(model: Model, q: Array, qd: Array, tau: Array) -> float:
     wrench[model.v_index] = tau
     back = inverse_dynamics(model, q, qd, forward_dynamics(model, q, qd, wrench))
     return float(np.abs(back - wrench).max())
+
+
+def transmitted(model: Model, q: Array, qd: Array, effort: Array, contact: Contact = NO_CONTACT) -> Array:
+    """Answer what every joint transmits to its body: [n, f] (nb, 6), body axes, about the body-frame origin (R4).
+
+    The accelerations are those that the measured efforts (n,), less the losses of the URDF, and the contacts make up.
+    """
+    tau, v = np.zeros(model.nv), model.v_index
+    tau[v] = effort - losses(model, qd[v])
+    f_ext = wrenches(model, contact, q)
+    return joint_wrenches(model, q, qd, forward_dynamics(model, q, qd, tau, f_ext), f_ext)
+
+
+def losses(model: Model, qd: Array) -> Array:
+    """Damping and friction of the URDF at joint velocities (n,) [N m or N]; near rest the friction fades."""
+    lost: Array = model.damping * qd + model.friction * np.tanh(qd / SLOW)
+    return lost
 
 
 def delay_margin(inertia: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> Array:
@@ -336,8 +354,7 @@ class Residual:
         qd, qdd = 0.5 * (first.qd + now.qd), (now.qd - first.qd) / (now.stamp - first.stamp)
         contacts = [contact for _, _, contact in self._since]
         tau = (inverse_dynamics(model, q, qd, qdd) - generalised(model, combined(contacts, share), q))[v]
-        lost = model.damping * qd[v] + model.friction * np.tanh(qd[v] / SLOW)
-        return Motion(effort - tau - lost, qdd[v], qd[v], effort, steady(contacts))
+        return Motion(effort - tau - losses(model, qd[v]), qdd[v], qd[v], effort, steady(contacts))
 
     def rms(self) -> Array:
         """Return the root mean square (n,) over the span."""

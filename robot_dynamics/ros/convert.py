@@ -7,14 +7,14 @@ Joints are matched by name, never by index. Stamps are nanoseconds (int) on our 
 
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import Inertia, Pose, TransformStamped, Wrench
+from geometry_msgs.msg import Inertia, Pose, TransformStamped, Vector3, Wrench
 from numpy.typing import NDArray
-from sensor_msgs.msg import Image
+from sensor_msgs.msg import Image, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory
 
@@ -54,6 +54,15 @@ class MultiArrayWriter:
         for i, label in enumerate(labels):
             stride = int(np.prod(shape[i:]))
             self.msg.layout.dim.append(MultiArrayDimension(label=label, size=int(shape[i]), stride=stride))
+
+
+def msg_from_joint_wrenches(bodies: Mapping[str, int], wrenches: Array, nanoseconds: int) -> MultiDOFJointState:
+    """Wrenches (nb, 6) = [moment; force] on the body behind each joint, by the joint's name."""
+    msg = MultiDOFJointState(joint_names=list(bodies))
+    write_stamp(msg.header.stamp, nanoseconds)
+    for n, f in wrenches[list(bodies.values())].reshape(-1, 2, 3).tolist():
+        msg.wrench.append(Wrench(torque=Vector3(x=n[0], y=n[1], z=n[2]), force=Vector3(x=f[0], y=f[1], z=f[2])))
+    return msg
 
 
 def image_from_matrix(frame: str, nanoseconds: int, matrix: Array) -> Image:

@@ -16,7 +16,7 @@ from std_msgs.msg import Float64MultiArray
 
 from ..closed_form import cross_check, short_limbs
 from ..control.contacts import Contact, ContactForces, combined
-from ..control.monitor import Account, Companions, Ledger, Residual, consistency, delay_margin, inertia
+from ..control.monitor import Account, Companions, Ledger, Residual, consistency, delay_margin, inertia, transmitted
 from ..control.posture import Posture
 from ..control.simulation import gains
 from ..control.state import MeasuredState
@@ -67,6 +67,8 @@ class MonitorNode(Component):
         self.residual = Residual(model, int(v.window * v.residual_rate), 1.0 / v.residual_rate)
         base = [f"base/{axis}" for axis in ("wx", "wy", "wz", "vx", "vy", "vz")] if model.floating_base else []
         self.coordinates = [*base, *model.joint_names]
+        body_of = dict(zip(model.link_names, model.link_bodies.tolist(), strict=True))
+        self.carried = {j.name: body_of[j.child] for j in model.robot.joints if j.name in model.joint_names}
         self.matrix_message = convert.MultiArrayWriter([",".join(self.coordinates)] * 2, [model.nv, model.nv])
         self.residual_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
         self.ledger = Ledger(model)
@@ -88,6 +90,7 @@ class MonitorNode(Component):
         self.stamped_matrices = self.publisher(Image, "~/mass_matrix_stamped", LATEST)
         self.energies = self.publisher(Float64MultiArray, "~/energy", LATEST)
         self.stamped_energies = self.publisher(DiagnosticArray, "~/energy_stamped", LATEST)
+        self.joint_wrenches = self.publisher(MultiDOFJointState, "~/joint_wrenches", LATEST)
         self.subscription(JointState, "joint_states", self.on_state, EVERY, raw=True)
         self.update_base = self.waiting(Odometry, "odom", self.on_base, EVERY)
         self.update_contacts = self.waiting(MultiDOFJointState, "contacts", self.on_contacts, EVERY)
@@ -188,6 +191,9 @@ class MonitorNode(Component):
         stamp = round(1e9 * (s.joints.stamp or s.joints.receipt))
         if self.heard(self.stamped_matrices):
             self.stamped_matrices.publish(convert.image_from_matrix(model.link_names[0], stamp, self.figures.matrix))
+        if s.has_effort and self.heard(self.joint_wrenches):
+            found = transmitted(model, s.q, s.qd, s.effort, self.outside(s.joints.stamp or s.joints.receipt))
+            self.joint_wrenches.publish(convert.msg_from_joint_wrenches(self.carried, found, stamp))
         account = self.ledger.account()
         if account is not None:
             self.energy_message.data[:] = astuple(account)
