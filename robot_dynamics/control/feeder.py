@@ -36,7 +36,6 @@ class Feeder:
         self.begun = 0.0
         self.wrenches = LinkWrenches(model, state.joints.max_age)
         self.reference = StreamedReference(len(model.joint_names), 0.1, filter_time)
-        self._bearing = False
         self._last: float | None = None
 
     def enable(self, on: bool) -> None:
@@ -60,12 +59,8 @@ class Feeder:
         feedforward = self.feedforward
         if feedforward.accelerating:
             feedforward.qdd[self.model.v_index] = self.acceleration(now)
-        if self.wrenches.any():
+        if self.wrenches.any() or feedforward.bearing:
             feedforward.bear(self.wrenches.on_bodies(now))
-            self._bearing = True
-        elif self._bearing:
-            feedforward.bear(np.zeros((self.model.nb, 6)))
-            self._bearing = False
         return feedforward.solve(self.stance.at(now))
 
     def efforts(self, now: float) -> Array:

@@ -85,9 +85,14 @@ class Feedforward:
         kernels, robot, memory = driver_of(model)
         self._move = bound(kernels.inverse_dynamics, *robot, *motion, *memory, self._moving)
 
+    @property
+    def bearing(self) -> bool:
+        """Whether it reckons with wrenches, 0 or not."""
+        return len(self._wrench) > 0
+
     def bear(self, f_ext: Array) -> None:
         """Reckon with the wrenches (nb, 6) of the environment on the bodies from now on, body axes."""
-        if not len(self._wrench):
+        if not self.bearing:
             self._wrench = np.empty(f_ext.size)
             self.carry(self.model)
         self._wrench[:] = f_ext.ravel()
@@ -118,7 +123,7 @@ class Feedforward:
         """Return the same feed-forward for another state (nq,), (nv,), which is to be written there, in place."""
         friction = 0.0 if self.distribution is None else self.distribution.friction
         other = Feedforward(self.model, self.mode, q, qd, self.feet, friction)
-        if len(self._wrench):
+        if self.bearing:
             other.bear(self._wrench)
         return other
 
@@ -127,7 +132,7 @@ class Feedforward:
         v, q = self.model.v_index, solution.q
         gravity = gravity_forces(self.model, q)
         bias = gravity if self.mode == "gravity" else bias_forces(self.model, q, solution.qd)
-        borne = self._borne(q) - gravity if len(self._wrench) else self._zero
+        borne = self._borne(q) - gravity if self.bearing else self._zero
         inertia, contact = solution.moving - bias - borne, borne - solution.contact
         return Parts(gravity[v], (bias - gravity)[v], inertia[v], contact[v], solution.forces)
 
