@@ -60,6 +60,41 @@ def test_new_gains_act_on_the_target_that_is_there_where_it_is_controlled():
     assert (drive.kp.tolist(), drive.kd.tolist()) == ([0.0, 0.0], [0.0, 0.2])
 
 
+def test_gains_that_the_commander_sends_count_for_its_targets_and_not_for_the_hold():
+    a = actuation()
+    assert a.set_own_gains(["b", "a"], np.array([20.0, 10.0]), np.array([0.2, 0.0]), 1.0, 1.0)
+    a.set_target(JOINTS, Q, np.zeros(2), NONE, 1.0, 1.0)
+    assert [x.tolist() for x in a.drive(1.0, Q)[2:4]] == [[10.0, 20.0], [0.0, 0.2]]
+    assert a.set_own_gains(["a"], np.array([0.0]), NONE, 1.01, 1.01)
+    assert [x.tolist() for x in a.drive(1.01, Q)[2:4]] == [[0.0, 20.0], [0.0, 0.2]]
+    assert a.set_own_gains(["a"], np.array([30.0]), np.array([0.3]), 1.02, 1.02)
+    assert [x.tolist() for x in a.drive(1.02, Q)[2:4]] == [[30.0, 20.0], [0.3, 0.2]]
+    held = a.drive(2.0, Q)
+    assert a.state == "timed out"
+    assert (held.kp.tolist(), held.kd.tolist()) == ([100.0, 100.0], [2.0, 2.0])
+    a.reset(Q)
+    a.set_target(JOINTS, Q, np.zeros(2), NONE, 3.0, 3.0)
+    assert a.drive(3.0, Q).kp.tolist() == [100.0, 100.0]
+
+
+@pytest.mark.parametrize(
+    ("names", "kp", "kd", "cause"),
+    [
+        (JOINTS, [-1.0, 1.0], [], "negative gain"),
+        (JOINTS, [], [1.0, -1.0], "negative gain"),
+        (JOINTS, [np.nan, 1.0], [], "not finite"),
+        (JOINTS, [1.0], [], "wrong length"),
+        (("a", "elbow"), [1.0, 1.0], [], "unknown joint"),
+    ],
+)
+def test_gains_that_cannot_be_are_refused_and_change_nothing(names, kp, kd, cause):
+    a = actuation()
+    assert not a.set_own_gains(names, np.array(kp), np.array(kd), 1.0, 1.0)
+    assert a.gains.counts == {cause: 1}
+    a.set_target(JOINTS, Q, np.zeros(2), NONE, 1.0, 1.0)
+    assert a.drive(1.0, Q).kp.tolist() == [100.0, 100.0]
+
+
 def test_efforts_without_names_come_in_the_order_of_the_parameter():
     a = actuation(order=("b", "a"))
     a.set_effort(np.array([2.0, 1.0]), 1.0)

@@ -182,6 +182,22 @@ def test_targets_reach_the_joint_they_name(us):
     us.until(driven, "an effort on the knee that was named")
 
 
+def test_the_commander_may_send_its_own_gains(us):
+    names = list(us.heard["joint_states"][-1].name)
+    target = JointState(name=names, position=[0.0] * 12, velocity=[0.0] * 12)
+
+    def efforts(kp: float, kd: float) -> np.ndarray:
+        us.send("joint_gains", JointState(name=names, position=[kp] * 12, velocity=[kd] * 12))
+        us.send("joint_commands", target)
+        us.new("joint_states")
+        return np.abs(us.heard["joint_states"][-1].effort)
+
+    us.until(lambda: efforts(50.0, 1.0).max() > 1.0, "efforts towards the target")
+    us.until(lambda: not efforts(0.0, 0.0).any(), "no effort without gains")
+    us.send("joint_gains", JointState(name=names, position=[-1.0] * 12))
+    us.until(lambda: us.status("plant").get("refused gains: negative gain") == "1", "the refusal")
+
+
 def test_a_push_moves_the_base(us):
     y = us.new("odom")[0].twist.twist.linear.y
     push = WrenchStamped()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ParameterError
-from .guard import InputGuard
+from .guard import NEGATIVE, InputGuard
 from .takeover import Takeover
 
 Array = NDArray[np.float64]
@@ -29,7 +29,7 @@ class Drive(NamedTuple):
 
 
 class Actuation:
-    """Turns two command streams, targets and efforts, into one `Drive` per tick.
+    """Turns two command streams, targets (whose gains the commander may send) and efforts, into one `Drive` per tick.
 
     `state` is one of holding (no command yet), following, timed out, stopped. `epoch` is the time [s] of the last jump
     of the robot: commands with a stamp until then, computed from a state before, are left out and counted in
@@ -71,6 +71,7 @@ class Actuation:
         self.outdated = 0
         self.targets = InputGuard(joints, timeout, parameter="command_timeout")
         self.efforts = InputGuard(joints, timeout, parameter="command_timeout")
+        self.gains = InputGuard(joints, timeout, parameter="command_timeout")
         self.reset(np.zeros(n))
 
     def reset(self, q: Array) -> None:
@@ -78,6 +79,8 @@ class Actuation:
         n = len(self.joints)
         self.targets.forget()
         self.efforts.forget()
+        self.gains.forget()
+        self._kp, self._kd = self.kp, self.kd
         self.state = "holding"
         self.stopped = False
         self.epoch = -np.inf
@@ -85,6 +88,7 @@ class Actuation:
         self._held = q.copy()
         self._zero = np.zeros(n)
         self._target = Drive(q.copy(), np.zeros(n), self.kp, self.kd, np.zeros(n))
+        self._given = np.arange(n), True, True
         self._effort = np.zeros(n)
 
     def jump(self, q: Array, now: float) -> None:
@@ -96,9 +100,38 @@ class Actuation:
         self.epoch, self.takeover = now, Takeover()
 
     def set_gains(self, kp: Array, kd: Array) -> None:
-        """Use other gains (n,), all positive, from the next tick on, also for the targets that have come."""
-        self.kp, self.kd, old = kp, kd, self._target
-        self._target = old._replace(kp=np.where(old.kp > 0.0, kp, 0.0), kd=np.where(old.kd > 0.0, kd, 0.0))
+        """Use other gains (n,) of hold and targets from the next tick on, also for the targets that have come."""
+        self.kp, self.kd = kp, kd
+        self._follow_with(kp, kd)
+
+    def set_own_gains(self, names: Sequence[str], kp: Array, kd: Array, stamp: float, now: float) -> bool:
+        """Take the commander's own gains by joint name, for targets to come and those that have; the hold keeps its.
+
+        They count until others come, `set_gains` or `reset`. Returns whether the message was good; otherwise
+        `gains.problem` says why not.
+        """
+        for column in (kp, kd):
+            if min(column, default=0.0) < 0.0:
+                self.gains.refuse(NEGATIVE, f"gains must be 0 or more, got {min(column):g}")
+                return False
+        where = self.gains.accept_named(names, (kp, kd), stamp, now)
+        if where is None:
+            return False
+        new = self._kp.copy(), self._kd.copy()
+        for own, column in zip(new, (kp, kd), strict=True):
+            if len(column):
+                own[where] = column
+        self._follow_with(*new)
+        return True
+
+    def _follow_with(self, kp: Array, kd: Array) -> None:
+        self._kp, self._kd = kp, kd
+        (where, placed, moved), (new_kp, new_kd) = self._given, np.zeros((2, len(self.joints)))
+        if placed:
+            new_kp[where] = kp[where]
+        if placed or moved:
+            new_kd[where] = kd[where]
+        self._target = self._target._replace(kp=new_kp, kd=new_kd)
 
     def set_target(
         self, names: Sequence[str], position: Array, velocity: Array, effort: Array, stamp: float, now: float
@@ -115,12 +148,13 @@ class Actuation:
             return False
         new = Drive(self._held.copy(), *np.zeros((4, len(self.joints))))
         if len(position):
-            new.position[where], new.kp[where], new.kd[where] = position, self.kp[where], self.kd[where]
+            new.position[where], new.kp[where], new.kd[where] = position, self._kp[where], self._kd[where]
         if len(velocity):
-            new.velocity[where], new.kd[where] = velocity, self.kd[where]
+            new.velocity[where], new.kd[where] = velocity, self._kd[where]
         if len(effort):
             new.effort[where] = effort
         self._target = new
+        self._given = where, len(position) > 0, len(velocity) > 0
         return True
 
     def set_effort(self, effort: Array, now: float) -> bool:

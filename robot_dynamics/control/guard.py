@@ -28,6 +28,7 @@ FIRST_BYTE = 7 if sys.byteorder == "little" else 0
 ORDINARY = bytes([*range(0x41), *range(0x80, 0xC1)])
 """First bytes, of sign and exponent, of float64 below 2**17 [IEEE 754]."""
 
+NEGATIVE = "negative gain"
 LENGTH = "wrong length"
 NOT_FINITE = "not finite"
 UNKNOWN = "unknown joint"

@@ -176,6 +176,7 @@ class PlantNode(Component):
         self.stream = [(publisher, sender(publisher), message) for publisher, message in self.written()]
         self.commands = [
             self.command(Float64MultiArray, "effort_controller/commands", self.on_effort),
+            self.command(JointState, "joint_gains", self.on_gains),
             self.command(JointState, "joint_commands", self.on_target),
         ]
         self.posted(WrenchStamped, "~/push", self.on_push, RELIABLE)
@@ -465,6 +466,14 @@ class PlantNode(Component):
         if not self.simulation.actuation.set_target(msg.names, *columns, msg.stamp, self.simulation.time):
             self.warn(f"joint_commands {self.simulation.actuation.targets.problem}")
 
+    def on_gains(self, data: bytes) -> None:
+        """Gains of the targets by joint name: kp where a command has positions, kd where it has velocities."""
+        msg = self.targets.read(data)
+        kp, kd, _ = wire.columns_from_joint_state(msg)
+        actuation = self.simulation.actuation
+        if not actuation.set_own_gains(msg.names, kp, kd, msg.stamp, self.simulation.time):
+            self.warn(f"joint_gains {actuation.gains.problem}")
+
     def on_push(self, msg: WrenchStamped) -> None:
         """Push the link named by the frame for `push_duration`; world axes."""
         link = msg.header.frame_id.removeprefix(self.values.frame_prefix) or self.model.link_names[0]
@@ -583,7 +592,7 @@ class PlantNode(Component):
         s, a = self.simulation, self.simulation.actuation
         counts = {
             f"refused {k}: {cause}": n
-            for k, g in (("targets", a.targets), ("efforts", a.efforts), ("joint state", s.placing))
+            for k, g in (("targets", a.targets), ("gains", a.gains), ("efforts", a.efforts), ("joint state", s.placing))
             for cause, n in dict(g.counts).items()  # at once: the other thread counts on
         }
         return counts | ({"refused payload": self.payloads.refused} if self.payloads.refused else {})
