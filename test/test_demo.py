@@ -210,7 +210,7 @@ def test_every_process_has_ended_when_the_block_is_left(tmp_path, monkeypatch):
 @pytest.mark.timeout(900)
 def test_the_loop_stands_and_trots(tmp_path):
     page = tmp_path / "folder" / "demo.html"
-    options = ["--duration", "6", "--real-time-factor", "0.25", "--output", str(page)]
+    options = ["--duration", "6", "--real-time-factor", "0.5", "--output", str(page)]
     command = [sys.executable, "-m", "robot_dynamics", "demo", *options]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1])
     assert done.returncode == 0, done.stdout + done.stderr
