@@ -14,6 +14,7 @@ import select
 import signal
 import socket
 import sys
+import threading
 
 import robot_dynamics.ros.controller
 import robot_dynamics.ros.feedforward
@@ -42,6 +43,7 @@ def serve(tests: socket.socket) -> None:
             request = json.loads(data)
             if (pid := os.fork()) == 0:
                 signal.set_wakeup_fd(-1)
+                threading.main_thread()._set_native_id()  # which Python before 3.12 leaves as it was
                 for number in (signal.SIGCHLD, signal.SIGINT):
                     signal.signal(number, signal.SIG_DFL if number == signal.SIGCHLD else signal.default_int_handler)
                 for own in (woken, wake, tests.fileno()):

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import Wrench, WrenchStamped
 from ros_nodes import BEST_EFFORT, URDF, Process, Sensors, peer, running, stamp
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -90,6 +90,8 @@ def test_a_wrench_on_a_link_is_borne_as_the_equations_say(room):
         return np.allclose(room.us.heard["feedforward/torque/contact"][-1].effort, expected, rtol=0.0, atol=1e-6)
 
     room.us.until(borne, "the efforts that bear it")
+    expected, msg.wrench = np.zeros(12), Wrench()
+    room.us.until(borne, "no efforts when it is gone")
 
 
 def test_a_trajectory_comes_back_with_the_efforts_of_its_points(room):
