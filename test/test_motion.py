@@ -10,7 +10,7 @@ from random_robots import random_model, random_state
 import robot_dynamics as rd
 from robot_dynamics.spatial import skew
 
-trees = pytest.mark.parametrize("seed", range(50))
+trees = pytest.mark.parametrize("seed", range(100))
 
 
 def close(a, b, tolerance=1e-10):
