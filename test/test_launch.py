@@ -169,7 +169,7 @@ def runs(pid):
     ("name", "arguments"),
     [
         ("plant", ["paused:=true", "clearance:=0.1", "contact_model:=impulse"]),
-        ("feedforward", [f"urdf_file:={launching.MINI_CHEETAH}", "controller:=my_controller"]),
+        ("feedforward", [f"urdf_file:={launching.MINI_CHEETAH}", "controller:=my_controller", "reference_topic:=goal"]),
         ("quadruped", ["namespace:=my_robot", "own_clock:=true", "trot:=true"]),
         ("quadruped", ["part:=plant"]),
         ("quadruped", ["part:=control"]),
