@@ -19,6 +19,7 @@ from ..control.robot import immovable, load_robot, root_link
 from ..model import Model
 from . import solids
 from .output import compiling_shown
+from .robots import add_robot
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,13 +32,7 @@ DEEPEST_GUIDES = 30
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("urdf", help="URDF file")
-    parser.add_argument(
-        "--floating-base",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="the root link moves freely, as nodes take it, unless it has no mass or is called world",
-    )
+    add_robot(parser)
     parser.add_argument(
         "--density",
         type=float,

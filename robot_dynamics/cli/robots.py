@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The robot a command is about: its URDF, the rotor inertias this package knows, the feet it stands on."""
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,3 +41,14 @@ def standing(model: Model, links: Sequence[str] = ()) -> tuple[Points, Array]:
     height = point_position(model, points, q)[:, 2] - points.radius
     low = np.flatnonzero(height < LEVEL)
     return Points(points.body[low], points.position[low], tuple(points.link[i] for i in low), points.radius[low]), q
+
+
+def add_robot(parser: argparse.ArgumentParser) -> None:
+    """Declare the URDF and whether its base moves."""
+    parser.add_argument("urdf", help="URDF file")
+    parser.add_argument(
+        "--floating-base",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="the root link moves freely, as nodes take it, unless it has no mass or is called world",
+    )

@@ -14,6 +14,7 @@ from ..dynamics import sparse_mass_matrix
 from ..kinematics import neutral
 from ..model import Model
 from .output import check_output, compiling_shown
+from .robots import add_robot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,13 +24,7 @@ HELP = "show a robot's tree: parents, paths, subtrees, and the zero pattern of i
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("urdf", help="URDF file")
-    parser.add_argument(
-        "--floating-base",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="the root link moves freely, as nodes take it, unless it has no mass or is called world",
-    )
+    add_robot(parser)
     parser.add_argument("--picture", type=Path, metavar="FILE.png", help="draw the pattern into a file")
 
 
