@@ -79,7 +79,7 @@ class NodeServer:
 
     def __init__(self) -> None:
         """Start it, and listen for nodes that end."""
-        self.environment = own_environment()
+        self.surroundings = surroundings()
         ours, theirs = socket.socketpair()
         self.socket, command = ours, [sys.executable, str(Path(__file__).with_name("node_server.py"))]
         self.process = subprocess.Popen(command, stdin=theirs, start_new_session=True)
@@ -140,9 +140,11 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
 
-def own_environment() -> dict[str, str]:
-    """What of the environment a node may read before its `main`: the domain and DDS are looked at later."""
-    return {k: v for k, v in os.environ.items() if not k.startswith(("ROS_", "FAST", "RCUTILS", "PYTEST"))}
+def surroundings() -> tuple[dict[str, str], int]:
+    """What a node cannot change any more once it is forked: its network, and what is read before its `main`."""
+    later = ("ROS_", "FAST", "RCUTILS", "PYTEST")
+    network = os.stat("/proc/thread-self/ns/net").st_ino
+    return {name: value for name, value in os.environ.items() if not name.startswith(later)}, network
 
 
 @cache
@@ -152,9 +154,9 @@ def node_server() -> NodeServer:
 
 
 def started(name: str, arguments: Sequence[str]) -> Any:
-    """Start a node: from the server, unless it reads another environment while it is imported."""
+    """Start a node: from the server, unless it is to run in other surroundings."""
     module = f"robot_dynamics.ros.{name}"
-    if own_environment() == node_server().environment:
+    if surroundings() == node_server().surroundings:
         return node_server().start(module, arguments)
     return spawned([sys.executable, "-m", module, *arguments])
 
