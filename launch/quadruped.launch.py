@@ -16,15 +16,18 @@ def generate_launch_description():
 def start(context):
     part = given(context, "part")
     simulated = [] if part == "control" else [plant(context, loop=True, alone=part == "plant")]
-    control = [] if part == "plant" else controlling(context)
+    control = [] if part == "plant" else controlling(context, apart=part == "control")
     return [*simulated, *control, *view(context, frames=bool(simulated))]
 
 
-def controlling(context):
+def controlling(context, apart):
     time = {"use_sim_time": switched(context, "use_sim_time")}
     feet = {"feet": listed(context, "feet")}
+    reference = (
+        {"reference_topic": "~/reference"} if apart else {}
+    )  # accelerations of targets that come late are no help
     return [
         node(context, "controller", {"trot": switched(context, "trot"), **feet, **time}, loop=True),
-        node(context, "feedforward", {**feet, **time}, loop=True),
+        node(context, "feedforward", {**feet, **reference, **time}, loop=True),
         node(context, "monitor", time, loop=True),
     ]

@@ -93,7 +93,8 @@ def loop(_own_domain: None) -> Iterator[Loop]:
         with robot.inside():
             nodes = [node("plant", *RATES, "-p", "plant:max_command_age:=0.0")]
         with desk.inside():
-            nodes += [node("controller", "-p", "trot:=true"), node("feedforward")]
+            nodes += [node("controller", "-p", "trot:=true")]
+            nodes += [node("feedforward", "-p", "feedforward:reference_topic:=~/reference")]  # as part:=control has it
         with running(*nodes), robot.inside(), peer() as us:
             odom = us.listen(Odometry, "odom")
             us.until(lambda: odom, "the plant")
