@@ -187,12 +187,16 @@ class Process:
             self.lines.append("<end>")
             self._grown.notify_all()
 
-    def await_line(self, text: str) -> None:
-        """Wait until a line holds `text`."""
+    def await_line(self, text: str, count: int = 1) -> None:
+        """Wait until `count` lines hold `text`."""
+
+        def said() -> bool:
+            return sum(text in x for x in self.lines) >= count
+
         with self._grown:
-            found = self._grown.wait_for(lambda: any(text in x or x == "<end>" for x in self.lines), PATIENCE)
+            found = self._grown.wait_for(lambda: said() or "<end>" in self.lines, PATIENCE)
         assert found, f"{self.name} did not say '{text}': {self.lines}"
-        assert any(text in x for x in self.lines), f"{self.name} ended: {self.lines}"
+        assert said(), f"{self.name} ended: {self.lines}"
 
     def end(self, number: int = signal.SIGINT) -> tuple[int, list[str]]:
         """Send a signal, wait for the end; returns the exit code and what was printed after the signal."""

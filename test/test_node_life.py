@@ -306,6 +306,7 @@ def test_lifecycle_transitions_work_while_states_and_commands_stream_and_inactiv
                 else:
                     us.until(lambda topic=topic: not us.node.count_publishers(topic), f"the end of {topic}")
         for node in nodes:
+            node.await_line("12 joints", count=2)
             before = len(node.lines)
             if number is None:
                 change(us, node.name, t.TRANSITION_INACTIVE_SHUTDOWN)

@@ -47,6 +47,8 @@ SENSOR = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 STREAM = QoSProfile(depth=100)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+PARTING = 0.5
+"""Time after the answer to `shutdown` at which the process ends: DDS drops what a caller has not taken by then [s]."""
 OWN_OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 OK, WARN, ERROR, STALE = 0, 1, 2, 3
 """What they mean stands in docs/faults.md, the same for every node."""
@@ -400,8 +402,9 @@ class Component(LifecycleNode):
         return self._step(self._cleanup)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop, and end the process."""
-        self.end()
+        """Stop, and end the process when the answer has had time to arrive."""
+        self.ended = True
+        self.create_timer(PARTING, self.end, clock=self.steady)
         return self._step(self._deactivate)
 
     def _step(self, step: Callable[[], None]) -> TransitionCallbackReturn:
@@ -492,7 +495,7 @@ class Component(LifecycleNode):
             if msg.data != self._built:
                 self.refusals["ignored robot_description"] += 1
                 self.warn("another robot_description arrived: ignored; deactivate and clean up to load it")
-        elif not self.wake.done():
+        elif not (self.ended or self.wake.done()):
             self._text = msg.data
             self.wake.set_result(None)
 
