@@ -222,11 +222,14 @@ class Peer:
         self.sources: list[tuple[Callable[[type, bool], Any], type, Callable[[Any], None]]] = []
         self.publishers: dict[str, Any] = {}
         self.statuses: dict[str, Any] = {}
+        self.messages: dict[str, list[str]] = {}
         self._hear(DiagnosticArray, "/diagnostics", self._diagnosed, 50)
 
     def _diagnosed(self, msg: DiagnosticArray) -> None:
         for status in msg.status:
-            self.statuses[status.name.split(":")[0]] = status
+            name = status.name.split(":")[0]
+            self.statuses[name] = status
+            self.messages.setdefault(name, []).append(status.message)
 
     def listen(self, kind: type, topic: str, qos: QoSProfile | int = BEST_EFFORT) -> list[Any]:
         """Collect the messages of a topic."""

@@ -98,15 +98,18 @@ def test_in_lockstep_with_slower_sensors_the_plant_waits_for_the_answer_to_each_
         controller = Process("controller", *SIMULATED, "-p", "stand_time:=0.8")
         with running(controller):
             us.until(lambda: commands and odom and seconds(odom[-1]) > seconds(commands[0]) + 1.5, "the run")
-        answered = {nanoseconds(m.header.stamp) for m in commands}
-        stamps = [s for s in sorted({nanoseconds(m.header.stamp) for m in odom}) if s >= min(answered)]
-        assert set(np.diff(stamps)) == {4_000_000}
-        assert len([s for s in stamps[:-2] if s in answered]) > 0.95 * len(stamps)
+        # DDS may drop some of what we listen to beside them on a busy machine, but what they say is one every 4 ms
+        for heard in (commands, odom):
+            stamps = sorted({nanoseconds(m.header.stamp) for m in heard})
+            steps = np.diff([s for s in stamps if s >= nanoseconds(commands[0].header.stamp)])
+            assert not (steps % 4_000_000).any()
+            assert np.median(steps) == 4_000_000
+        assert not [line for line in plant.lines if "no target stamped with this state" in line]
         assert odom[-1].pose.pose.position.z == pytest.approx(0.295, rel=0.05)
 
 
 def test_runs_in_lockstep_are_the_same_to_the_bit():
-    first, second = run_in_lockstep(300), run_in_lockstep(300)
+    first, second = run_in_lockstep(600), run_in_lockstep(600)
     pairs = [(a, b) for a in first for b in second if a.header.stamp == b.header.stamp]
     assert len(pairs) >= 250, [seconds(run[0]) for run in (first, second)]
     assert all(a.position == b.position and a.effort == b.effort for a, b in pairs)

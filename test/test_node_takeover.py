@@ -39,10 +39,12 @@ class Robot:
         return self.odom[-1].pose.pose.position.z
 
     def says(self, node: str, message: str, meanwhile: Callable[[], None] = lambda: None) -> None:
-        """Wait for a diagnostic that begins so."""
-        self.us.statuses.pop(node, None)
-        what = f"{node}: {message}"
-        self.us.until(lambda: (meanwhile(), self.us.status(node).get("message", "").startswith(message))[-1], what)
+        """Wait for a diagnostic that begins so, also for one that another has followed by the time we look."""
+        said = self.us.messages.setdefault(node, [])
+        before = len(said)
+        self.us.until(
+            lambda: (meanwhile(), any(m.startswith(message) for m in said[before:]))[-1], f"{node}: {message}"
+        )
 
     def stands(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Wait until it stands at rest."""
