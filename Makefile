@@ -16,11 +16,11 @@ COUNT := awk '/^Collecting/ { printf "\r      %3d packages, now %-40s", ++n, $$2
 # A sourced ROS brings its own rclpy, built against its own numpy; elsewhere rclpy comes from PyPI.
 ifdef ROS_DISTRO
 VENV_FLAGS := --system-site-packages
-RUN_EXTRAS := cli,report,xacro
+RUN_EXTRAS := cli,report,world,xacro
 NUMPY      := "numpy<$(shell $(PYTHON) -c 'import numpy; print(int(numpy.__version__.split(".")[0]) + 1)')"
 else
 VENV_FLAGS :=
-RUN_EXTRAS := cli,report,xacro,$(if $(filter jazzy,$(ROS_WHEELS)),ros-jazzy,ros)
+RUN_EXTRAS := cli,report,world,xacro,$(if $(filter jazzy,$(ROS_WHEELS)),ros-jazzy,ros)
 NUMPY      :=
 endif
 RUN   := $(VENV)/.run

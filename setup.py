@@ -21,6 +21,7 @@ setup(
         (f"{SHARE}/examples/textbook", sorted(glob("examples/textbook/*.py"))),
         (f"{SHARE}/launch", sorted(glob("launch/*.launch.py"))),
         (f"{SHARE}/rviz", sorted(glob("rviz/*.rviz"))),
+        (f"{SHARE}/worlds", sorted(glob("worlds/*.*"))),
         (f"{SHARE}/urdf", sorted(glob("urdf/*.urdf"))),
         # Not console_scripts: pip would put `plant` and `monitor` into bin, where ros2 run does not look.
         (f"lib/{NAME}", sorted(glob("scripts/*"))),

@@ -3,10 +3,12 @@
 """Rigid-body dynamics for robot controllers: inverse and forward dynamics, contacts, a simulated plant, ROS 2 nodes."""
 
 from .closed_form import ClosedForm, ClosedFormTree, closed_form, closed_form_tree
+from .contact.ground import ramp, rough_ground, stairs
 from .contact.impulse import Impulse
 from .contact.points import contact_points
 from .contact.spring_damper import SpringDamper
 from .contact.terrain import Box, HeightField, Plane
+from .contact.world import load_world
 from .description import Rotor
 from .divergence import Divergence
 from .dynamics import (
@@ -112,6 +114,7 @@ __all__ = [
     "link_pose",
     "link_velocity",
     "load_urdf",
+    "load_world",
     "mass_matrix",
     "net_wrenches",
     "neutral",
@@ -123,8 +126,11 @@ __all__ = [
     "point_velocity",
     "points",
     "potential_energy",
+    "ramp",
     "random_configuration",
     "rollout_batch",
+    "rough_ground",
     "sparse_mass_matrix",
+    "stairs",
     "test_force_response",
 ]

@@ -4,10 +4,24 @@
 
 import os
 
-EXTRAS = {"rich": "cli", "matplotlib": "report", "rosbags": "bag", "xacro": "xacro", "rclpy": "ros"}
+EXTRAS = {
+    "rich": "cli",
+    "matplotlib": "report",
+    "rosbags": "bag",
+    "xacro": "xacro",
+    "rclpy": "ros",
+    "yaml": "world",
+    "PIL": "world",
+}
 """Importable module -> extra of this package that brings it."""
 
-APT = {"rich": "python3-rich", "matplotlib": "python3-matplotlib", "xacro": "ros-{distro}-xacro"}
+APT = {
+    "rich": "python3-rich",
+    "matplotlib": "python3-matplotlib",
+    "xacro": "ros-{distro}-xacro",
+    "yaml": "python3-yaml",
+    "PIL": "python3-pil",
+}
 """Importable module -> package of Debian or ROS that brings it to a machine with a ROS installation."""
 
 

@@ -95,6 +95,7 @@ def test_missing_robot_is_one_sentence(name, prefix):
     [
         ("contact_model:=soft", "spring_damper"),
         ("clearance:=high", "launch argument 'clearance' must be a number, got 'high'"),
+        ("world:=moon.yaml", "there is no file 'moon.yaml'; the package brings rough.yaml, stairs.yaml"),
         ("description_package:=nowhere", "package 'nowhere' not found"),
         ("params_file:=/nowhere/a.yaml", "launch argument 'params_file': there is no file '/nowhere/a.yaml'"),
     ],
@@ -168,7 +169,7 @@ def runs(pid):
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("plant", ["paused:=true", "clearance:=0.1", "contact_model:=impulse"]),
+        ("plant", ["paused:=true", "clearance:=0.1", "contact_model:=impulse", "world:=stairs.yaml"]),
         ("feedforward", [f"urdf_file:={launching.MINI_CHEETAH}", "controller:=my_controller", "reference_topic:=goal"]),
         ("quadruped", ["namespace:=my_robot", "own_clock:=true", "trot:=true"]),
         ("quadruped", ["part:=plant"]),

@@ -222,6 +222,8 @@ NO_FEET = """<robot name="ball"><link name="ball"><inertial><mass value="1"/>
         ("plant", None, ["-p", "timestep:=0.3"], ["timestep", "0.02"]),
         ("plant", None, ["-p", "time_step:=0.001"], ["time_step", "timestep"]),
         ("monitor", None, ["-p", "gravity:=[0.0, -9.81]"], ["gravity", "(3,)", "(2,)"]),
+        ("plant", None, ["-p", "world:=/nowhere.yaml"], ["cannot read '/nowhere.yaml'"]),
+        ("plant", None, ["-p", "world:=a.yaml", "-p", "ground_height:=1.0"], ["world", "ground_height"]),
         ("plant", None, ["-p", "sensor_rate:=300.0"], ["update_rate", "sensor_rate", "300"]),
         ("monitor", None, ["-p", "joint_friction:=[1.0, 2.0]"], ["joint_friction", "1 or 12 values, got 2"]),
         ("controller", None, ["-p", "feet:=[nose]"], ["nose", "FR_knee"]),

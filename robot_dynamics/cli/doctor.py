@@ -28,6 +28,8 @@ NEEDED = {
     "matplotlib": "plots of the reports",
     "rosbags": "reading bags",
     "xacro": ".xacro files",
+    "yaml": "files of the ground",
+    "PIL": "height fields from images",
 }
 """Key of EXTRAS -> what it is for."""
 PACKAGE = Path(__file__).resolve().parents[1]

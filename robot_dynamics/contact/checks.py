@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..description import Array
 from ..errors import ParameterError
 
 
@@ -31,3 +33,14 @@ def check_choice(name: str, value: Any, valid: tuple[str, ...]) -> None:
     """Raise ParameterError unless `value` is one of `valid`."""
     if value not in valid:
         raise ParameterError(f"{name} must be one of {', '.join(valid)}, got {value!r}")
+
+
+def vector(name: str, value: ArrayLike, length: int) -> Array:
+    """Array (length,) of `value`; raises ParameterError unless it is as many finite numbers."""
+    try:
+        x = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        x = np.empty(0)
+    if x.shape != (length,) or not np.isfinite(x).all():
+        raise ParameterError(f"{name} must be {length} finite numbers, got {value!r}")
+    return x

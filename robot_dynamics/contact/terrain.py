@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..description import Array
 from ..errors import ParameterError
 from ..kernels import terrain as kernel
-from .checks import check_choice, check_range
+from .checks import check_choice, check_range, vector
 
 
 def _check_own(surface: "Surface") -> None:
@@ -22,15 +22,8 @@ def _check_own(surface: "Surface") -> None:
             check_range(f"{name} of {type(surface).__name__}", value, 0.0, open_low=name != "friction")
 
 
-def _vector(name: str, value: ArrayLike, length: int) -> Array:
-    x = np.asarray(value, dtype=float)
-    if x.shape != (length,) or not np.isfinite(x).all():
-        raise ParameterError(f"{name} must be {length} finite numbers, got {value!r}")
-    return x
-
-
 def _unit(name: str, value: ArrayLike, length: int) -> Array:
-    x = _vector(name, value, length)
+    x = vector(name, value, length)
     size = np.linalg.norm(x)
     if size < 1e-9:
         raise ParameterError(f"{name} must not be zero, got {value!r}")
@@ -70,8 +63,8 @@ class Box:
 
     def __post_init__(self) -> None:
         """Check the figures."""
-        check_range("size of Box", _vector("size of Box", self.size, 3), 0.0, open_low=True)
-        _vector("position of Box", self.position, 3)
+        check_range("size of Box", vector("size of Box", self.size, 3), 0.0, open_low=True)
+        vector("position of Box", self.position, 3)
         _unit("orientation of Box", self.orientation, 4)
         _check_own(self)
 
@@ -99,7 +92,7 @@ class HeightField:
         if samples.ndim != 2 or min(samples.shape) < 2 or not np.isfinite(samples).all():
             raise ParameterError(f"heights of HeightField must be finite, at least 2 x 2, got shape {samples.shape}")
         check_range("spacing of HeightField", self.spacing, 0.0, open_low=True)
-        _vector("corner of HeightField", self.corner, 3)
+        vector("corner of HeightField", self.corner, 3)
         check_choice("scheme of HeightField", self.scheme, ("bilinear", "oracle"))
         _check_own(self)
 
@@ -149,3 +142,11 @@ def pack(terrain: Sequence[Surface]) -> tuple[Array, Array]:
             row[kernel.START] = sum(s.size for s in samples)
             samples.append(heights.ravel())
     return rows, np.concatenate([*samples, np.zeros(1)])
+
+
+def clearances(terrain: Sequence[Surface], points: ArrayLike) -> Array:
+    """Signed distance (k,) [m] of points (k, 3) to the surface that each is deepest in; 1e9 with none below."""
+    x = np.ascontiguousarray(points, dtype=float)
+    distance, frames, found = np.empty(len(x)), np.empty((len(x), 9)), np.empty(len(x), dtype=np.int64)
+    kernel.query(*pack(terrain), x, distance, frames, found)
+    return distance

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contact.points import contact_points
-from ..errors import DivergedError, ModelError
+from ..contact.terrain import Surface, clearances
+from ..errors import DivergedError, ModelError, ParameterError
 from ..kinematics import Points, neutral, point_position, points
 from ..model import Model
 from ..plant import Plant
@@ -23,6 +24,11 @@ LIFTS = 4
 """So often a robot that is put below the ground is lifted by its depth, which is measured along the slope's normal."""
 BELOW = 1e-6
 """Depth from which on it counts as below the ground [m]."""
+MOST_LOOKS = 10_000
+UPWARD = 1e-3
+"""Least step upwards out of the ground [m]: the nearest way out may be sideways."""
+SINKING = 1e-3
+"""So much deeper than before no point may be in a ground that comes to a standing robot [m]."""
 EPOCH = 1.0
 """Simulated time at the start [s]: several ROS nodes take 0 for "no time yet"."""
 
@@ -106,6 +112,23 @@ class Simulation:
         now, before = self.time, self.plant
         plant.reset(before.q, before.qd, before.contacts.deflection)
         self.plant, self._offset = plant, now
+
+    def change_ground(self, plant: Plant, home: Array) -> None:
+        """Go on in the same state with `plant`, the same robot on another terrain, where it starts at `home` (nq,).
+
+        Raises
+        ------
+        ParameterError
+            A point of the robot would be in that ground, more than 1 mm deeper than it is in today's.
+        """
+        at = point_position(plant.model, plant.points, self.plant.q)
+        today, then = (clearances(p.params.terrain, at) - plant.points.radius for p in (self.plant, plant))
+        deeper = np.minimum(today, 0.0) - then
+        if (worst := float(deeper.max(initial=0.0))) > SINKING:
+            link = plant.contacts.link[int(deeper.argmax())]
+            raise ParameterError(f"'{link}' would be {worst:.3g} m inside that ground: move the robot first")
+        self.home = home
+        self.carry(plant)
 
     def place_base(self, pose: Array) -> None:
         """Put the base to a pose (7,) = [x y z, qx qy qz qw], at rest, with the joints where they are.
@@ -211,6 +234,25 @@ def home_pose(model: Model, pose: str, positions: dict[str, float], feet: Points
     if model.floating_base:
         q[2] = height - (point_position(model, feet, q)[:, 2] - feet.radius).min()
     return q
+
+
+def above_ground(model: Model, q: Array, feet: Points, terrain: Sequence[Surface], clearance: float) -> Array:
+    """Return `q` with a free base moved up or down until the lowest of `feet` is `clearance` [m] above the terrain.
+
+    Raises
+    ------
+    ParameterError
+        No surface lies below the robot.
+    """
+    if not model.floating_base:
+        return q
+    q = q.copy()
+    for _ in range(MOST_LOOKS):
+        gap = float((clearances(terrain, point_position(model, feet, q)) - feet.radius).min()) - clearance
+        if abs(gap) < BELOW:
+            return q
+        q[2] += max(-gap, UPWARD) if gap < 0.0 else -gap
+    raise ParameterError("the world has no surface below the place where the robot starts, (0, 0)")
 
 
 def fitting_gains(model: Model) -> tuple[float, float]:

@@ -42,6 +42,11 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "contact_model": ("", f"Contact law of the plant; {AS_IN_FILES}", ["", "spring_damper", "impulse"]),
     "real_time_factor": ("", f"Simulated over wall time, 0: as fast as possible; {AS_IN_FILES}", None),
     "paused": ("false", "Whether the plant starts with a paused clock; ~/pause runs it.", SWITCH),
+    "world": (
+        "",
+        "File of the ground (docs/guides/ground.md), or one of stairs.yaml, rough.yaml; empty: a plane.",
+        None,
+    ),
     "clearance": ("", f"Height of the lowest contact point above the ground at start [m]; {AS_IN_FILES}", None),
     "joints": ("", "Joint order of messages without names, comma separated; empty: order of the URDF.", None),
     "feet": ("", "Foot links, comma separated; empty: found from the collision geometry.", None),
@@ -64,7 +69,7 @@ ROBOT = (
     "params_file",
     "log_level",
 )
-PLANT = ("contact_model", "real_time_factor", "paused", "clearance")
+PLANT = ("contact_model", "real_time_factor", "paused", "clearance", "world")
 
 
 def declare(*names: str, **defaults: str) -> list[DeclareLaunchArgument]:
@@ -239,9 +244,28 @@ def plant(context: LaunchContext, *, loop: bool = False, alone: bool = False) ->
         "real_time_factor": number(context, "real_time_factor"),
         "start_paused": switched(context, "paused"),
         "clearance": number(context, "clearance"),
+        "world": world(context),
         "max_command_age": 0.0 if alone else None,
     }
     return node(context, "plant", overrides, loop=loop)
+
+
+def world(context: LaunchContext) -> str | None:
+    """Path of the ground's file: as given, or one of those that the package brings.
+
+    Raises
+    ------
+    RobotDynamicsError
+        There is no such file.
+    """
+    file = given(context, "world")
+    if not file:
+        return None
+    for path in (Path(file).expanduser(), SHARE / "worlds" / file):
+        if path.is_file():
+            return str(path.resolve())
+    shipped = ", ".join(sorted(path.name for path in (SHARE / "worlds").glob("*.yaml")))
+    raise RobotDynamicsError(f"launch argument 'world': there is no file '{file}'; the package brings {shipped}")
 
 
 def view(context: LaunchContext, *, frames: bool = True) -> list[Action]:

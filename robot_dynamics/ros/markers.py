@@ -1,16 +1,28 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What RViz shows of the plant: contact forces, friction cones, support polygon, centre of mass; rewritten in place."""
+"""What RViz shows of the plant: the ground, once; contact forces, friction cones, support polygon, centre of mass."""
+
+import math
+from collections.abc import Sequence
 
 import numpy as np
 from geometry_msgs.msg import Point
+from numpy.typing import ArrayLike
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ..contact.terrain import Box, HeightField, Surface
 from ..control.support import convex_hull
+from ..kernels.terrain import surface_frame
+from ..spatial import quaternion_from_rotation
 from . import wire
 from .convert import Array
 
 CONE_EDGES = 8
+STONE = (0.55, 0.55, 0.52, 0.9)
+PLANE_SIZE, SLAB = 20.0, 0.02
+"""Edge length and thickness with which a plane is drawn [m]."""
+MOST_DRAWN = 10_000
+"""Samples of a height field that are drawn."""
 
 
 class Scene:
@@ -54,6 +66,47 @@ class Scene:
                 part.action = Marker.ADD if count else Marker.DELETE
             self._writers[feet, corners] = wire.MarkerWriter(MarkerArray(markers=markers))
         return self._writers[feet, corners]
+
+
+def ground_markers(terrain: Sequence[Surface], frame: str) -> MarkerArray:
+    """Draw planes and boxes as cubes and height fields as triangles; what was drawn before goes."""
+    erase = Marker(action=Marker.DELETEALL)
+    erase.header.frame_id = frame
+    drawn = [erase]
+    for number, surface in enumerate(terrain):
+        made = marker(frame, "ground", Marker.CUBE, 1.0, STONE)
+        made.id = number
+        if isinstance(surface, HeightField):
+            made.type = Marker.TRIANGLE_LIST
+            made.points = [Point(x=x, y=y, z=z) for x, y, z in triangles(surface).tolist()]
+        elif isinstance(surface, Box):
+            _put(made, surface.size, surface.position, surface.orientation)
+        else:
+            normal = np.asarray(surface.normal) / np.linalg.norm(surface.normal)
+            R = np.array(surface_frame(tuple(normal))).reshape(3, 3)
+            middle = np.array([0.0, 0.0, surface.height]) - 0.5 * SLAB * normal
+            _put(made, (PLANE_SIZE, PLANE_SIZE, SLAB), middle, quaternion_from_rotation(R))
+        drawn.append(made)
+    return MarkerArray(markers=drawn)
+
+
+def triangles(field: HeightField) -> Array:
+    """Corners (3 k, 3) of the triangles of a height field, two to a cell; of a fine one every so-manieth sample."""
+    heights = np.asarray(field.heights, dtype=float)
+    every = max(1, math.ceil(math.sqrt(heights.size / MOST_DRAWN)))
+    picked = [np.unique(np.append(np.arange(0, n, every), n - 1)) for n in heights.shape]
+    x, y = np.meshgrid(*picked, indexing="ij")
+    at = np.stack([field.spacing * x, field.spacing * y, heights[np.ix_(*picked)]], axis=-1) + field.corner
+    a, b, c, d = at[:-1, :-1], at[1:, :-1], at[1:, 1:], at[:-1, 1:]
+    found: Array = np.stack([a, b, c, a, c, d], axis=2).reshape(-1, 3)
+    return found
+
+
+def _put(made: Marker, size: ArrayLike, position: ArrayLike, orientation: ArrayLike) -> None:
+    made.scale.x, made.scale.y, made.scale.z = (float(s) for s in np.asarray(size))
+    at, turn = made.pose.position, made.pose.orientation
+    at.x, at.y, at.z = (float(p) for p in np.asarray(position))
+    turn.x, turn.y, turn.z, turn.w = (float(q) for q in np.asarray(orientation) / np.linalg.norm(orientation))
 
 
 def marker(frame: str, kind: str, shape: int, width: float, colour: tuple[float, float, float, float]) -> Marker:

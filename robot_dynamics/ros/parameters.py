@@ -159,6 +159,7 @@ class PlantParameters(RobotParameters):
     friction: float = parameter(0.6, "Coulomb friction mu of every contact point.", low=0, high=10, fixed=True)
     ground_height: float = parameter(0.0, "Height of the ground plane.", "m", fixed=True)
     ground_normal: tuple[float, ...] = parameter((0.0, 0.0, 1.0), "Normal of the ground plane, world axes.", fixed=True)
+    world: str = parameter("", "File of the ground in place of ground_height and ground_normal.", fixed=True)
     contact_links: tuple[str, ...] = parameter(
         ("",), 'Links that touch the ground; [""]: every link with collision geometry.', fixed=True
     )

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Set
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
-from std_msgs.msg import Float64MultiArray, UInt32
+from std_msgs.msg import Float64MultiArray, String, UInt32
 from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import MarkerArray
 
+from ..contact.world import load_world
 from ..control.actuation import SAME_INSTANT, Actuation
 from ..control.guard import NONE
 from ..control.imu import ImuMount
@@ -30,7 +32,7 @@ from ..control.patience import Patience
 from ..control.payload import Payloads
 from ..control.posture import Posture
 from ..control.robot import immovable
-from ..control.simulation import EPOCH, Simulation, chosen_points, fitting_gains, gains, home_pose
+from ..control.simulation import EPOCH, Simulation, chosen_points, fitting_gains, gains
 from ..divergence import Divergence
 from ..dynamics import center_of_mass
 from ..errors import ParameterError, RobotDynamicsError
@@ -40,6 +42,7 @@ from . import convert, simulation_services, wire
 from .component import (
     CLOCK_PERIOD,
     ERROR,
+    LATCHED,
     LATEST,
     OK,
     RELIABLE,
@@ -53,9 +56,9 @@ from .component import (
     quantiles,
     sender,
 )
-from .markers import Scene
+from .markers import Scene, ground_markers
 from .parameters import PlantParameters
-from .plant_params import plant_params
+from .plant_params import plant_params, start
 from .run import run
 
 try:
@@ -102,8 +105,7 @@ class PlantNode(Component):
             order=self.order,
             efforts_alone=v.efforts_alone,
         )
-        height = v.ground_height + v.clearance
-        home = home_pose(model, v.initial_pose, dict(v.initial_positions), points, height)
+        home = start(model, v, points, self.plant.params.terrain, from_file=bool(v.world))
         self.simulation = Simulation(self.plant, actuation, home, 1.0 / v.update_rate)
         self.simulation.tick()
         self.simulation.begin()
@@ -167,6 +169,7 @@ class PlantNode(Component):
         self.energies = self.publisher(Float64MultiArray, "~/energy", LATEST)
         self.stamped_energies = self.publisher(DiagnosticArray, "~/energy_stamped", LATEST)
         self.markers = self.publisher(MarkerArray, "~/markers", LATEST)
+        self.grounds = self.publisher(MarkerArray, "~/ground", LATCHED)
         self.transforms = self.publisher(TFMessage, "/tf", QoSProfile(depth=100)) if TFMessage else None
         self.contact_wrenches = {
             link: self.publisher(WrenchStamped, f"contacts/{link}/wrench", RELIABLE) for link in self.wrenches
@@ -186,9 +189,11 @@ class PlantNode(Component):
         self.posted(JointState, "~/set_joint_state", self.on_joints, RELIABLE)
         self.posted(UInt32, "~/step", self.on_step, RELIABLE)
         self.subscription(InertiaStamped, "~/payload", self.on_payload, RELIABLE)
+        self.subscription(String, "~/load_world", self.on_world, RELIABLE)
         self.service(SetBool, "~/pause", self.on_pause)
         self.service(SetBool, "~/estop", self.on_estop)
         self.service(Trigger, "~/reset", self.on_reset)
+        self.show_ground()
         self.stopping = False
         sys.setswitchinterval(SWITCH)
         self.simulation_services = simulation_services.SimulationServices(self) if simulation_services.srv else None
@@ -517,10 +522,39 @@ class PlantNode(Component):
             self.do(lambda: self.carry(plant))
 
     def carry(self, plant: Plant) -> None:
-        """Go on with a plant under another load."""
+        """Go on with a plant under another load, on the ground that is there by now."""
+        if plant.params is not self.plant.params:
+            plant = Plant(plant.model, self.plant.params, plant.points)
         self.simulation.carry(plant)
         self.plant = plant
         self.connect_sensors()
+
+    def on_world(self, msg: String) -> None:
+        """Put the ground of the file that the message names under the robot."""
+        try:
+            plant = Plant(self.plant.model, replace(self.plant.params, terrain=load_world(msg.data)), self.plant.points)
+            home = start(self.model, self.values, plant.points, plant.params.terrain, from_file=True)
+        except RobotDynamicsError as problem:
+            self.refuse("~/load_world", problem)
+        else:
+            self.do(lambda: self.change_ground(plant, home))
+
+    def change_ground(self, plant: Plant, home: convert.Array) -> None:
+        """Go on with a plant on another ground, under the load that is there by now."""
+        if plant.model is not self.plant.model:
+            plant = Plant(self.plant.model, plant.params, plant.points)
+        try:
+            self.simulation.change_ground(plant, home)
+        except ParameterError as problem:
+            self.refuse("~/load_world", problem)
+        else:
+            self.plant = plant
+            self.connect_sensors()
+            self.show_ground()
+
+    def show_ground(self) -> None:
+        """Draw the terrain, for whoever comes later too."""
+        self.grounds.publish(ground_markers(self.plant.params.terrain, self.values.odom_frame))
 
     def unload(self) -> None:
         """Take all payloads away."""

@@ -10,10 +10,13 @@ import numpy as np
 
 from ..contact.impulse import Impulse
 from ..contact.spring_damper import SpringDamper
-from ..contact.terrain import Plane
+from ..contact.terrain import Plane, Surface
+from ..contact.world import load_world
 from ..control.actuation import spread
+from ..control.simulation import above_ground, home_pose
 from ..description import Array
 from ..errors import ParameterError
+from ..kinematics import Points
 from ..model import Model
 from ..plant import PlantParams, SensorNoise
 from .parameters import PlantParameters
@@ -40,17 +43,31 @@ def no_load_speeds(model: Model, given: Sequence[float]) -> Array | None:
     return np.minimum(speed, UNLIMITED) if np.isfinite(speed).any() else None
 
 
-def plant_params(model: Model, v: PlantParameters) -> PlantParams:
-    """Parameters of the plant from those of the node."""
+def ground(v: PlantParameters) -> tuple[Surface, ...]:
+    """Terrain that the parameters ask for: a file, or one plane."""
     if len(v.ground_normal) != 3:
         raise ParameterError(f"'ground_normal' must have 3 values, got {len(v.ground_normal)}")
     normal = (v.ground_normal[0], v.ground_normal[1], v.ground_normal[2])
+    if not v.world:
+        return (Plane(v.ground_height, normal),)
+    if (v.ground_height, normal) != (0.0, (0.0, 0.0, 1.0)):
+        raise ParameterError("'world' stands in place of 'ground_height' and 'ground_normal': set it or them")
+    return load_world(v.world)
+
+
+def start(model: Model, v: PlantParameters, points: Points, terrain: Sequence[Surface], from_file: bool) -> Array:
+    """Configuration (nq,) in which the robot starts; terrain of a file may have any height there."""
+    q = home_pose(model, v.initial_pose, dict(v.initial_positions), points, v.ground_height + v.clearance)
+    return above_ground(model, q, points, terrain, v.clearance) if from_file else q
+
+
+def plant_params(model: Model, v: PlantParameters) -> PlantParams:
+    """Parameters of the plant from those of the node."""
     noise = SensorNoise(**{f.name: getattr(v, f"noise_{f.name}") for f in fields(SensorNoise)})
-    terrain = (Plane(v.ground_height, normal),)
     return PlantParams(
         timestep=v.timestep,
         contact=contact_law(v),
-        terrain=terrain,
+        terrain=ground(v),
         integrator=v.integrator,
         actuator_lag=v.actuator_lag,
         command_delay=v.command_delay,
