@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import rclpy
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
@@ -222,14 +222,14 @@ class Peer:
         self.sources: list[tuple[Callable[[type, bool], Any], type, Callable[[Any], None]]] = []
         self.publishers: dict[str, Any] = {}
         self.statuses: dict[str, Any] = {}
-        self.messages: dict[str, list[str]] = {}
+        self.history: dict[str, list[DiagnosticStatus]] = {}
         self._hear(DiagnosticArray, "/diagnostics", self._diagnosed, 50)
 
     def _diagnosed(self, msg: DiagnosticArray) -> None:
         for status in msg.status:
             name = status.name.split(":")[0]
             self.statuses[name] = status
-            self.messages.setdefault(name, []).append(status.message)
+            self.history.setdefault(name, []).append(status)
 
     def listen(self, kind: type, topic: str, qos: QoSProfile | int = BEST_EFFORT) -> list[Any]:
         """Collect the messages of a topic."""

@@ -40,10 +40,10 @@ class Robot:
 
     def says(self, node: str, message: str, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Wait for a diagnostic that begins so, also for one that another has followed by the time we look."""
-        said = self.us.messages.setdefault(node, [])
+        said = self.us.history.setdefault(node, [])
         before = len(said)
         self.us.until(
-            lambda: (meanwhile(), any(m.startswith(message) for m in said[before:]))[-1], f"{node}: {message}"
+            lambda: (meanwhile(), any(s.message.startswith(message) for s in said[before:]))[-1], f"{node}: {message}"
         )
 
     def stands(self, meanwhile: Callable[[], None] = lambda: None) -> None:
