@@ -356,9 +356,13 @@ def peer() -> Iterator[Peer]:
 
 @contextmanager
 def running(*processes: Process) -> Iterator[None]:
-    """End the processes whatever happens."""
+    """End the processes whatever happens; of a test that fails, print what they said last."""
     try:
         yield
+    except BaseException:
+        for process in processes:
+            print(f"{process.name} said last:", *process.lines[-8:], sep="\n    ")
+        raise
     finally:
         for process in processes:
             if process.popen.poll() is None:

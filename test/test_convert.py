@@ -66,11 +66,16 @@ def test_trajectories():
         JointTrajectoryPoint(positions=[1.0], velocities=[2.0], time_from_start=Duration(sec=1)),
         JointTrajectoryPoint(positions=[3.0], velocities=[4.0], time_from_start=Duration(sec=2, nanosec=500_000_000)),
     ]
-    times, q, qd, qdd = convert.trajectory_from_msg(over_the_wire(JointTrajectory(joint_names=["a"], points=points)))
+    sent = over_the_wire(JointTrajectory(joint_names=["a"], points=points))
+    times, (q, qd, qdd, effort) = convert.trajectory_from_msg(sent)
     assert times.tolist() == [1.0, 2.5]
     assert q.tolist() == [[1.0], [3.0]]
     assert qd.tolist() == [[2.0], [4.0]]
     assert qdd is None
+    assert effort is None
+    sent.points[1].velocities = [4.0, 5.0]
+    with pytest.raises(ShapeError, match="same number of values"):
+        convert.trajectory_from_msg(sent)
 
 
 def test_a_status_holds_its_values_as_text():

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All that hear a robot, under bad sensors: refused, named, given up in time, and taken back."""
 
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -135,34 +136,41 @@ def room() -> Iterator[Room]:
 
 @pytest.mark.parametrize("fault", [None, *STATE_FAULTS], ids=lambda fault: str(fault or "silence"))
 def test_a_robot_that_says_nothing_good_is_given_up_in_time_and_taken_back(room: Room, fault: Fault | None):
-    room.well()
     us, sensors = room.us, room.sensors
     listeners = [x for x in room.listeners if fault is None or x.reads(fault)]
+    last, before, told = 0.0, {}, []
 
     def answered() -> bool:
         sensors.send()
         return all(x.answers[-1].header.stamp == stamp(sensors.now) for x in listeners)
 
-    us.until(answered, "the last answers")
-    last = sensors.now
-    before = {x: (len(x.answers), x.count(fault.cause) if fault else 0) for x in listeners}
-
     def hear(age: float) -> None:
         """Tell the time at which the last good state is so old, and send what is none."""
         sensors.now = last + age
         sensors.tell()
+        told.append(time.monotonic())
         if fault is not None:
             sensors.send(later=fault.at(sensors.now, last) - sensors.now, **fault.changes)
         us.spin(0.01)
-
-    for age in np.linspace(0.01, 0.09, 9):
-        hear(age)
 
     def at_the_last_moment() -> bool:
         hear(0.099)
         return all(x.status("state age [s]").startswith("0.099") for x in listeners)
 
-    us.until(at_the_last_moment, "the last moment")
+    def grown_old() -> bool:
+        """Let a good state grow old; returns whether a busy machine let us tell the time without a break of our own."""
+        nonlocal last, before
+        room.well()
+        us.until(answered, "the last answers")
+        last = sensors.now
+        before = {x: (len(x.answers), x.count(fault.cause) if fault else 0) for x in listeners}
+        told[:] = [time.monotonic()]
+        for age in np.linspace(0.01, 0.09, 9):
+            hear(age)
+        us.until(at_the_last_moment, "the last moment")
+        return max(np.diff(told)) < TIMEOUT
+
+    us.until(grown_old, "a state that grew old while the clock went on")
     for x in listeners:
         assert x.status("level") != STALE
         assert all(m.header.stamp == stamp(last) for m in x.answers[before[x][0] :]), x.name

@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
+from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, PoseStamped, PoseWithCovarianceStamped, WrenchStamped
 from nav_msgs.msg import Odometry
@@ -23,6 +24,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray, Header, UInt32
 from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import Marker, MarkerArray
 
 pytestmark = pytest.mark.ros
@@ -487,3 +489,29 @@ def test_parameters_change_at_run_time_or_are_refused_with_the_reason(us):
     refused = set_parameter(us, "timeout_action", text)
     assert not refused.successful
     assert "hold, zero, damp, pause" in refused.reason
+
+
+def test_a_trajectory_is_followed_without_a_commander_and_a_bad_one_refused():
+    options = ("update_rate:=100.0", "timestep:=0.002", "floating_base:=false", "ground_height:=-2.0")
+    plant = Process(
+        "plant", "-r", "__ns:=/arm", "-r", "/clock:=clock", *(word for option in options for word in ("-p", option))
+    )
+    with running(plant), peer() as us:
+        plant.await_line("ready")
+        states = us.listen(JointState, "arm/joint_states")
+        us.until(lambda: states and us.status("arm/plant"), "the plant")
+        rest, half = [0.0, 0.0], Duration(nanosec=500_000_000)
+        goal = JointTrajectoryPoint(positions=[0.3, -0.6], velocities=rest, time_from_start=half)
+        us.send("arm/plant/joint_trajectory", JointTrajectory(joint_names=["FR_hip", "FR_knee"], points=[goal]))
+
+        def there() -> bool:
+            now = dict(zip(states[-1].name, states[-1].position, strict=True))
+            return abs(now["FR_hip"] - 0.3) < 0.02 and abs(now["FR_knee"] + 0.6) < 0.02
+
+        us.until(there, "the goal")
+        us.until(lambda: us.status("arm/plant")["message"].endswith("following"), "the diagnostics")
+        us.send("arm/plant/joint_trajectory", JointTrajectory(joint_names=["FR_hip", "elbow"], points=[goal]))
+        us.until(lambda: us.status("arm/plant").get("refused ~/joint_trajectory") == "1", "the refusal")
+        us.until(there, "the same goal")
+        us.send("arm/plant/joint_trajectory", JointTrajectory())
+        us.until(lambda: us.status("arm/plant")["message"].endswith("timed out"), "the end of the motion")

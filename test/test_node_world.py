@@ -52,7 +52,16 @@ def load(us: Peer, name: str) -> None:
     us.send("plant/load_world", String(data=name))
 
 
+def put_on(us: Peer, name: str) -> None:
+    """Load a ground that fits and wait until it is drawn and the robot at rest on it."""
+    before = len(us.heard["plant/ground"])
+    load(us, str(WORLDS / name))
+    us.until(lambda: len(us.heard["plant/ground"]) > before, "the ground")
+    standing(us)
+
+
 def test_the_robot_stands_on_the_bumps_and_they_are_drawn(us):
+    us.call(Trigger, "plant/reset")
     heights = standing(us)
     assert len(heights) >= 3
     assert heights.min() > -0.005
@@ -63,8 +72,8 @@ def test_the_robot_stands_on_the_bumps_and_they_are_drawn(us):
 
 
 def test_another_ground_is_loaded_while_it_runs_and_stays_after_a_reset(us):
-    load(us, str(WORLDS / "stairs.yaml"))
-    us.until(lambda: len(us.heard["plant/ground"][-1].markers) == 7, "the stairs")
+    put_on(us, "stairs.yaml")
+    assert len(us.heard["plant/ground"][-1].markers) == 7
     assert standing(us).max() < 0.001
     us.call(Trigger, "plant/reset")
     assert standing(us).max() < 0.001
@@ -72,6 +81,7 @@ def test_another_ground_is_loaded_while_it_runs_and_stays_after_a_reset(us):
 
 @pytest.mark.parametrize(("name", "sentence"), [("rough.yaml", "inside that ground"), ("nowhere.yaml", "cannot read")])
 def test_a_ground_that_would_be_in_the_robot_and_a_bad_file_are_refused(us, name, sentence):
+    put_on(us, "stairs.yaml")
     count = int(us.status("plant").get("refused ~/load_world", "0"))
     before = len(us.heard["plant/ground"])
     log = us.listen(Log, "/rosout", 100)

@@ -17,6 +17,7 @@ from .actuation import Actuation, spread
 from .gait import joint_gains
 from .guard import InputGuard
 from .limbs import crouch, find_legs, find_stance
+from .motion import Motion
 
 Array = NDArray[np.float64]
 
@@ -37,7 +38,8 @@ class Simulation:
     """A plant with actuators, in ticks of one command period.
 
     `time` [s] starts at EPOCH and falls at `rewind` only, not at a reset; `problem` says why the simulation stopped by
-    itself; `stopped` whether it was put to its start and has not gone on since.
+    itself; `stopped` whether it was put to its start and has not gone on since; `motion` is the trajectory that it
+    follows, if any, until a target comes or the robot is put elsewhere.
     """
 
     def __init__(self, plant: Plant, actuation: Actuation, home: Array, period: float):
@@ -48,6 +50,7 @@ class Simulation:
         self.steps = 0
         self.problem = ""
         self.stopped = False
+        self.motion: Motion | None = None
         self._offset = EPOCH
         self.begin()
 
@@ -69,6 +72,7 @@ class Simulation:
     def begin(self) -> None:
         """Put the robot to its start as if nothing had been: it obeys the first command."""
         self.plant.reset(self.home, np.zeros(self.plant.model.nv))
+        self.motion = None
         self._offset = EPOCH
         self.actuation.reset(self.joints)
         self.problem = ""
@@ -84,10 +88,12 @@ class Simulation:
         if self.actuation.stopped and not on:
             self.actuation.jump(self.joints, self.time)
         self.actuation.stop(on)
+        self.motion = None
 
     def rewind(self) -> None:
         """Let time start again in the present state, holding: commands until now belong to another time."""
         self._offset = EPOCH - self.plant.time
+        self.motion = None
         self.actuation.epoch = min(self.actuation.epoch, EPOCH)
         for guard in (self.actuation.targets, self.actuation.efforts, self.placing):
             guard.forget()
@@ -105,6 +111,7 @@ class Simulation:
                 q = np.concatenate([q[:2], [q[2] + depth], q[3:]])
                 self.plant.reset(q, qd)
         self._offset = now
+        self.motion = None
         self.actuation.jump(self.joints, now)
 
     def carry(self, plant: Plant) -> None:
@@ -165,6 +172,8 @@ class Simulation:
         if self.paused and not self.steps:
             return False
         self.steps = max(self.steps - 1, 0)
+        if self.motion is not None:
+            self.actuation.set_target(self.actuation.joints, *self.motion.at(self.time), 0.0, self.time)
         drive = self.actuation.drive(self.time, self.joints)
         if self.actuation.pausing:
             return self._end("paused: no command")

@@ -91,12 +91,14 @@ def wrench_from_msg(msg: Wrench) -> Array:
     return np.array([t.x, t.y, t.z, f.x, f.y, f.z])
 
 
-def trajectory_from_msg(msg: JointTrajectory) -> tuple[Array, Array, Array | None, Array | None]:
-    """Return times (m,) [s] from the start and positions, velocities, accelerations (m, n) or None.
+def trajectory_from_msg(
+    msg: JointTrajectory,
+) -> tuple[Array, tuple[Array, Array | None, Array | None, Array | None]]:
+    """Return times (m,) [s] from the start, and positions, velocities, accelerations, efforts (m, n) or None.
 
     Raises
     ------
-    ValueError
+    ShapeError
         Points of unequal length.
     """
     times = np.array([p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in msg.points])
@@ -104,9 +106,12 @@ def trajectory_from_msg(msg: JointTrajectory) -> tuple[Array, Array, Array | Non
         [p.positions for p in msg.points],
         [p.velocities for p in msg.points],
         [p.accelerations for p in msg.points],
+        [p.effort for p in msg.points],
     ]
-    q, qd, qdd = (np.array(c, dtype=float) if c and len(c[0]) else None for c in columns)
-    return times, np.zeros((0, len(msg.joint_names))) if q is None else q, qd, qdd
+    if any(len({len(values) for values in column}) > 1 for column in columns):
+        raise ShapeError("the points of a trajectory must have the same number of values each")
+    q, qd, qdd, effort = (np.array(c, dtype=float) if c and len(c[0]) else None for c in columns)
+    return times, (np.zeros((0, len(msg.joint_names))) if q is None else q, qd, qdd, effort)
 
 
 def msg_from_status(name: str, hardware: str, level: int, message: str, values: dict[str, object]) -> DiagnosticStatus:

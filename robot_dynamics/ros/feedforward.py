@@ -224,10 +224,10 @@ class FeedforwardNode(Component):
             self.feeder.trajectory = None
             return
         try:
-            times, q, qd, qdd = convert.trajectory_from_msg(msg)
+            times, (q, qd, qdd, _) = convert.trajectory_from_msg(msg)
             held = self.feeder.state.q[self.model.q_index]
             trajectory = Trajectory(self.model.joint_names, msg.joint_names, times, q, qd, qdd, held)
-        except (RobotDynamicsError, ValueError) as problem:
+        except RobotDynamicsError as problem:
             self.refuse("~/joint_trajectory", problem)
         else:
             self.feeder.trajectory, self.feeder.begun = trajectory, begun

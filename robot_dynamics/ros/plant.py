@@ -21,12 +21,14 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray, String, UInt32
 from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
 from ..contact.world import load_world
 from ..control.actuation import SAME_INSTANT, Actuation
 from ..control.guard import NONE
 from ..control.imu import ImuMount
+from ..control.motion import Motion
 from ..control.pace import Pace
 from ..control.patience import Patience
 from ..control.payload import Payloads
@@ -187,6 +189,7 @@ class PlantNode(Component):
         self.posted(PoseStamped, "~/set_pose", self.on_pose, RELIABLE)
         self.posted(PoseWithCovarianceStamped, "initialpose", self.on_initial_pose, RELIABLE)
         self.posted(JointState, "~/set_joint_state", self.on_joints, RELIABLE)
+        self.posted(JointTrajectory, "~/joint_trajectory", self.on_trajectory, RELIABLE)
         self.posted(UInt32, "~/step", self.on_step, RELIABLE)
         self.subscription(InertiaStamped, "~/payload", self.on_payload, RELIABLE)
         self.subscription(String, "~/load_world", self.on_world, RELIABLE)
@@ -382,7 +385,9 @@ class PlantNode(Component):
         while not (self.stopping or self.simulation.paused):
             self.read_inbox()
             state = min(self.sensed, self.simulation.time) - SAME_INSTANT
-            if actuation.epoch >= state or (targets.stamp is not None and targets.stamp >= state):
+            if self.simulation.motion is not None or (targets.stamp is not None and targets.stamp >= state):
+                return
+            if actuation.epoch >= state:
                 return  # where the robot was just put nobody has seen it
             waiting = targets.receipt is None
             left = np.inf if waiting else end - time.monotonic()
@@ -468,7 +473,9 @@ class PlantNode(Component):
         """Positions, velocities and efforts by joint name."""
         msg = self.targets.read(data)
         columns = wire.columns_from_joint_state(msg)
-        if not self.simulation.actuation.set_target(msg.names, *columns, msg.stamp, self.simulation.time):
+        if self.simulation.actuation.set_target(msg.names, *columns, msg.stamp, self.simulation.time):
+            self.simulation.motion = None
+        else:
             self.warn(f"joint_commands {self.simulation.actuation.targets.problem}")
 
     def on_gains(self, data: bytes) -> None:
@@ -505,6 +512,16 @@ class PlantNode(Component):
         q, qd = convert.array_from_sequence(msg.position), convert.array_from_sequence(msg.velocity)
         if not self.simulation.place_joints(msg.name, q, qd, self.simulation.time):
             self.warn(f"~/set_joint_state {self.simulation.placing.problem or 'refused: no positions'}")
+
+    def on_trajectory(self, msg: JointTrajectory) -> None:
+        """Follow a trajectory from its stamp, or from now if it has none; an empty one ends the present one."""
+        s = self.simulation
+        if not msg.points:
+            s.motion = None
+            return
+        times, columns = convert.trajectory_from_msg(msg)
+        begun = convert.seconds_from_stamp(msg.header.stamp) or s.time
+        s.motion = Motion(self.model.joint_names, msg.joint_names, times, columns, s.joints, begun)
 
     def on_step(self, msg: UInt32) -> None:
         """Go on by so many ticks while paused."""
