@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -11,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +31,8 @@ from robot_dynamics.warm_up import KINDS, warm_up_once
 URDF = Path(__file__).parent.parent / "urdf" / "mini_cheetah.urdf"
 PATIENCE = 60.0
 """Wall time after which a test gives up [s]."""
+LOGGED = re.compile(r"\[\w+\] \[(\d+\.\d+)\]")
+"""Begin of a line of a node's log, with its time [s]."""
 BEST_EFFORT = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -134,7 +137,8 @@ class Forked:
 
     def send_signal(self, number: int) -> None:
         if self.returncode is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # ended, and its code is on the way
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
@@ -200,15 +204,25 @@ class Process:
 
     def end(self, number: int = signal.SIGINT) -> tuple[int, list[str]]:
         """Send a signal, wait for the end; returns the exit code and what was printed after the signal."""
-        before = len(self.lines)
+        now = self.now()
         self.popen.send_signal(number)
-        return self.result(before)
+        return self.result(now)
 
-    def result(self, before: int = 0) -> tuple[int, list[str]]:
-        """Wait for the end by itself; returns the exit code and the lines from number `before` on."""
+    def now(self) -> tuple[int, float]:
+        """Number of lines so far, and the time: what was logged before it may be read later."""
+        return len(self.lines), time.time()
+
+    def result(self, since: tuple[int, float] = (0, 0.0)) -> tuple[int, list[str]]:
+        """Wait for the end by itself; returns the exit code and the lines since an earlier `now`."""
         code = self.popen.wait(PATIENCE)
         self._reader.join(PATIENCE)
-        return code, [line for line in self.lines[before:] if line != "<end>"]
+        return code, self.said_since(since)
+
+    def said_since(self, since: tuple[int, float]) -> list[str]:
+        """Lines since an earlier `now`."""
+        before, begun = since
+        lines = [(line, LOGGED.match(line)) for line in self.lines[before:] if line != "<end>"]
+        return [line for line, logged in lines if logged is None or float(logged[1]) >= begun]
 
 
 class Peer:

@@ -91,12 +91,12 @@ def test_a_pause_is_none_of_that_however_long():
         us.until(lambda: us.status("controller").get("message") == "standing", "the stand")
         us.call(SetBool, "plant/pause", data=True)
         us.until(lambda: len(clock) > 1 and clock[-1] == clock[-2], "the pause")
-        said = len(controller.lines)
+        paused = controller.now()
         us.new("/clock", 30)
         us.statuses.clear()
         us.until(lambda: us.status("controller"), "a diagnostic")
         assert us.status("controller")["message"] == "standing"
-        assert len(controller.lines) == said
+        assert controller.said_since(paused) == []
         assert controller.end() == (0, [])
         assert simulated.end() == (0, [])
 

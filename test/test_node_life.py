@@ -125,7 +125,7 @@ def test_signals_that_go_on_until_the_end_change_nothing(number):
     node = Process("controller")
     with running(node):
         node.await_line("ready")
-        before = len(node.lines)
+        before = node.now()
         while node.popen.poll() is None:
             node.popen.send_signal(number)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -271,7 +271,7 @@ def test_the_description_may_come_late_broken_and_twice_and_the_lifecycle_ends_n
         us.until(lambda: all(us.status(n).get("ignored robot_description") == "1" for n in NODES), "the diagnostics")
         all_say(begun)
         for node in nodes:
-            before = len(node.lines)
+            before = node.now()
             assert change(us, node.name, Transition.TRANSITION_ACTIVE_SHUTDOWN)
             assert node.result(before) == (0, [])
 
@@ -309,7 +309,7 @@ def test_lifecycle_transitions_work_while_states_and_commands_stream_and_inactiv
                     us.until(lambda topic=topic: not us.node.count_publishers(topic), f"the end of {topic}")
         for node in nodes:
             node.await_line("12 joints", count=2)
-            before = len(node.lines)
+            before = node.now()
             if number is None:
                 change(us, node.name, t.TRANSITION_INACTIVE_SHUTDOWN)
             else:
