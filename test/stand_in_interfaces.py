@@ -3,12 +3,18 @@
 """Stands for msg and srv of simulation_interfaces 2.1, which is not on PyPI: the names and fields the plant uses."""
 
 from dataclasses import dataclass, field
+from typing import Any
+
+from geometry_msgs.msg import Accel, Pose, Twist
+from std_msgs.msg import Header
 
 
 @dataclass
 class Result:
     RESULT_FEATURE_UNSUPPORTED = 0
     RESULT_OK = 1
+    RESULT_NOT_FOUND = 2
+    RESULT_INCORRECT_STATE = 3
     RESULT_OPERATION_FAILED = 4
     result: int = 0
     error_message: str = ""
@@ -25,6 +31,10 @@ class SimulationState:
 
 @dataclass
 class SimulatorFeatures:
+    ENTITY_CATEGORIES = 8
+    ENTITY_STATE_GETTING = 10
+    ENTITY_STATE_SETTING = 11
+    ENTITY_INFO_GETTING = 12
     SIMULATION_RESET = 20
     SIMULATION_RESET_TIME = 21
     SIMULATION_RESET_STATE = 22
@@ -34,6 +44,7 @@ class SimulatorFeatures:
     SIMULATION_STATE_PAUSE = 26
     STEP_SIMULATION_SINGLE = 31
     STEP_SIMULATION_MULTIPLE = 32
+    WORLD_LOADING = 40
     features: list[int] = field(default_factory=list)
     custom_info: str = ""
 
@@ -91,3 +102,129 @@ class StepSimulation:
     @dataclass
     class Response:
         result: Result = field(default_factory=Result)
+
+
+@dataclass
+class EntityCategory:
+    CATEGORY_OBJECT = 0
+    CATEGORY_ROBOT = 1
+    category: int = 0
+
+
+@dataclass
+class TagsFilter:
+    tags: list[str] = field(default_factory=list)
+    filter_mode: int = 0
+
+
+@dataclass
+class Bounds:
+    TYPE_EMPTY = 0
+    TYPE_BOX = 1
+    TYPE_SPHERE = 3
+    type: int = 0
+    points: list[Any] = field(default_factory=list)
+
+
+@dataclass
+class EntityFilters:
+    filter: str = ""
+    categories: list[EntityCategory] = field(default_factory=list)
+    tags: TagsFilter = field(default_factory=TagsFilter)
+    bounds: Bounds = field(default_factory=Bounds)
+
+
+@dataclass
+class EntityState:
+    header: Header = field(default_factory=Header)
+    pose: Pose = field(default_factory=Pose)
+    twist: Twist = field(default_factory=Twist)
+    acceleration: Accel = field(default_factory=Accel)
+
+
+@dataclass
+class EntityInfo:
+    category: EntityCategory = field(default_factory=EntityCategory)
+    description: str = ""
+    tags: list[str] = field(default_factory=list)
+
+
+class GetEntities:
+    @dataclass
+    class Request:
+        filters: EntityFilters = field(default_factory=EntityFilters)
+
+    @dataclass
+    class Response:
+        result: Result = field(default_factory=Result)
+        entities: list[str] = field(default_factory=list)
+
+
+class GetEntitiesStates:
+    Request = GetEntities.Request
+
+    @dataclass
+    class Response:
+        result: Result = field(default_factory=Result)
+        entities: list[str] = field(default_factory=list)
+        states: list[EntityState] = field(default_factory=list)
+
+
+class GetEntityState:
+    @dataclass
+    class Request:
+        entity: str = ""
+
+    @dataclass
+    class Response:
+        result: Result = field(default_factory=Result)
+        state: EntityState = field(default_factory=EntityState)
+
+
+class SetEntityState:
+    @dataclass
+    class Request:
+        entity: str = ""
+        state: EntityState = field(default_factory=EntityState)
+        set_pose: bool = False
+        set_twist: bool = False
+        set_acceleration: bool = False
+
+    @dataclass
+    class Response:
+        INVALID_POSE = 101
+        result: Result = field(default_factory=Result)
+
+
+class GetEntityInfo:
+    Request = GetEntityState.Request
+
+    @dataclass
+    class Response:
+        result: Result = field(default_factory=Result)
+        info: EntityInfo = field(default_factory=EntityInfo)
+
+
+@dataclass
+class Resource:
+    uri: str = ""
+    resource_string: str = ""
+
+
+@dataclass
+class WorldResource:
+    name: str = ""
+    world_resource: Resource = field(default_factory=Resource)
+
+
+class LoadWorld:
+    @dataclass
+    class Request:
+        world_resource: Resource = field(default_factory=Resource)
+
+    @dataclass
+    class Response:
+        NO_RESOURCE = 102
+        RESOURCE_PARSE_ERROR = 103
+        result: Result = field(default_factory=Result)
+        world: WorldResource = field(default_factory=WorldResource)

@@ -19,14 +19,16 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 import rclpy
 import stand_in_interfaces
+from geometry_msgs.msg import Quaternion, Twist, Vector3
 from ros_nodes import PATIENCE, URDF, Process, compile_kernels, peer, running
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from robot_dynamics.control.simulation import EPOCH
+from robot_dynamics.ros import convert, simulation_services
 from robot_dynamics.ros import plant as plant_module
-from robot_dynamics.ros import simulation_services
 from robot_dynamics.ros.plant import PlantNode
+from robot_dynamics.share import share_folder
 
 pytestmark = pytest.mark.ros
 PERIOD = 0.002
@@ -76,13 +78,19 @@ def asked(monkeypatch) -> Iterator[Asked]:
 
 
 def test_the_features_are_numbers_of_the_standard_and_all_services_are_offered(asked):
-    assert asked.ask("get_simulator_features").features.features[:3] == [20, 21, 22]
+    assert asked.ask("get_simulator_features").features.features[:5] == [8, 10, 11, 12, 20]
     assert set(asked.services) == {
         "get_simulator_features",
         "get_simulation_state",
         "set_simulation_state",
         "reset_simulation",
         "step_simulation",
+        "get_entities",
+        "get_entities_states",
+        "get_entity_state",
+        "set_entity_state",
+        "get_entity_info",
+        "load_world",
     }
 
 
@@ -109,7 +117,7 @@ def test_play_pause_and_stop(asked):
 def test_steps_are_done_when_the_answer_comes(asked):
     s = asked.simulation
     answer = asked.ask("step_simulation", steps=1).result
-    assert (answer.result, answer.error_message) == (4, "only a paused simulation can be stepped")
+    assert (answer.result, answer.error_message) == (3, "only a paused simulation can be stepped")
     asked.set_state(STATE.STATE_STOPPED)
     for steps in (1, 0, 25):
         before = s.time
@@ -196,6 +204,90 @@ services.msg = services.srv = stand_in_interfaces
 parameters = ["urdf_file:={URDF}", "start_paused:=true"]
 sys.exit(run.run(plant.PlantNode, "plant", ["", "--ros-args", *(w for p in parameters for w in ("-p", p))]))
 """
+
+
+ROBOT = "mini_cheetah"
+
+
+def filters(points=(), kind=0, categories=(), tags=(), name=""):
+    types = simulation_services.msg
+    return types.EntityFilters(
+        filter=name,
+        categories=[types.EntityCategory(category=c) for c in categories],
+        tags=types.TagsFilter(tags=list(tags)),
+        bounds=types.Bounds(type=kind, points=[Vector3(x=x, y=y, z=z) for x, y, z in points]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "found"),
+    [
+        ({}, True),
+        ({"name": "^mini_.*h$"}, True),
+        ({"name": "maxi"}, False),
+        ({"categories": (0, 1)}, True),
+        ({"categories": (2,)}, False),
+        ({"tags": ("red",)}, False),
+        ({"kind": 3, "points": ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))}, True),
+        ({"kind": 3, "points": ((9.0, 0.0, 0.0), (1.0, 0.0, 0.0))}, False),
+    ],
+)
+def test_the_robot_is_found_by_filters(asked, asked_for, found):
+    expected = [ROBOT] if found else []
+    assert asked.ask("get_entities", filters=filters(**asked_for)).entities == expected
+    answer = asked.ask("get_entities_states", filters=filters(**asked_for))
+    assert (answer.result.result, answer.entities, len(answer.states)) == (1, expected, found)
+
+
+def test_the_robot_is_put_where_it_is_asked_to_be_and_says_so(asked):
+    asked.set_state(STATE.STATE_PAUSED)
+    state = asked.ask("get_entity_state", entity=ROBOT).state
+    assert state.header.frame_id == "odom"
+    state.pose.position.x, state.pose.position.z = 2.0, 1.5
+    state.pose.orientation = Quaternion(z=float(np.sin(0.7)), w=float(np.cos(0.7)))
+    state.twist = Twist(linear=Vector3(x=0.5), angular=Vector3(z=0.25))
+    assert asked.ask("set_entity_state", entity=ROBOT, state=state, set_pose=True, set_twist=True).result.result == 1
+    answer = asked.ask("get_entity_state", entity=ROBOT).state
+    assert convert.pose_from_msg(answer.pose) == pytest.approx(convert.pose_from_msg(state.pose), abs=1e-12)
+    assert answer.twist.angular.z == pytest.approx(0.25)
+    assert [answer.twist.linear.x, answer.twist.linear.y] == pytest.approx([0.5, 0.0], abs=1e-12)
+    assert asked.plant.plant.qd[3:6] == pytest.approx([0.5 * np.cos(1.4), -0.5 * np.sin(1.4), 0.0])
+    assert asked.ask("set_entity_state", entity=ROBOT, state=state).result.result == 1
+    info = asked.ask("get_entity_info", entity=ROBOT).info
+    assert (info.category.category, info.description) == (1, "mini_cheetah: 12 joints, 8.25 kg")
+
+
+def test_requests_about_entities_that_cannot_be_met_say_why(asked):
+    lost, frame = simulation_services.msg.EntityState(), simulation_services.msg.EntityState()
+    lost.pose.position.x, frame.header.frame_id = float("nan"), "map"
+    for name, fields, code, text in (
+        ("get_entity_state", {"entity": "dog"}, 2, "there is no entity 'dog'; valid names: mini_cheetah"),
+        ("get_entity_info", {"entity": ""}, 2, "there is no entity ''"),
+        ("set_entity_state", {"entity": "dog"}, 2, "there is no entity 'dog'"),
+        ("set_entity_state", {"entity": ROBOT, "state": frame}, 0, "the frame must be 'odom' or empty"),
+        ("set_entity_state", {"entity": ROBOT, "state": lost, "set_pose": True}, 101, "a pose must be finite"),
+        ("get_entities", {"filters": filters(name="(")}, 4, "is no regular expression"),
+        ("get_entities", {"filters": filters(kind=1, points=((0.0, 0.0, 0.0),) * 2)}, 0, "bounds can be a sphere"),
+    ):
+        result = asked.ask(name, **fields).result
+        assert (result.result, text in result.error_message) == (code, True), result
+
+
+def test_a_world_is_loaded_or_refused(asked):
+    pytest.importorskip("yaml", reason="pyyaml is not installed")
+    worlds = share_folder() / "worlds"
+
+    def load(uri: str) -> Any:
+        return asked.ask("load_world", world_resource=simulation_services.msg.Resource(uri=uri))
+
+    answer = load(f"file://{worlds / 'stairs.yaml'}")
+    assert (answer.result.result, answer.world.name) == (1, "stairs")
+    assert len(asked.plant.plant.params.terrain) == 6
+    assert load("").result.result == 102
+    assert load("/nowhere.yaml").result.result == 103
+    answer = load(str(worlds / "rough.yaml")).result
+    assert (answer.result, "inside that ground" in answer.error_message) == (4, True)
+    assert len(asked.plant.plant.params.terrain) == 6
 
 
 def test_the_way_over_dds_and_the_end():

@@ -548,26 +548,33 @@ class PlantNode(Component):
 
     def on_world(self, msg: String) -> None:
         """Put the ground of the file that the message names under the robot."""
+
+        def try_it() -> None:
+            try:
+                put()
+            except ParameterError as problem:
+                self.refuse("~/load_world", problem)
+
         try:
-            plant = Plant(self.plant.model, replace(self.plant.params, terrain=load_world(msg.data)), self.plant.points)
-            home = start(self.model, self.values, plant.points, plant.params.terrain, from_file=True)
+            put = self.load_world(msg.data)
         except RobotDynamicsError as problem:
             self.refuse("~/load_world", problem)
         else:
-            self.do(lambda: self.change_ground(plant, home))
+            self.do(try_it)
 
-    def change_ground(self, plant: Plant, home: convert.Array) -> None:
-        """Go on with a plant on another ground, under the load that is there by now."""
-        if plant.model is not self.plant.model:
-            plant = Plant(self.plant.model, plant.params, plant.points)
-        try:
+    def load_world(self, path: str) -> Callable[[], None]:
+        """Read a ground from a file; the result puts it under the robot, or raises, in the simulation's thread."""
+        terrain = load_world(path)
+        home = start(self.model, self.values, self.plant.points, terrain, from_file=True)
+
+        def put() -> None:
+            plant = Plant(self.plant.model, replace(self.plant.params, terrain=terrain), self.plant.points)
             self.simulation.change_ground(plant, home)
-        except ParameterError as problem:
-            self.refuse("~/load_world", problem)
-        else:
             self.plant = plant
             self.connect_sensors()
             self.show_ground()
+
+        return put
 
     def show_ground(self) -> None:
         """Draw the terrain, for whoever comes later too."""

@@ -5,12 +5,15 @@
 import contextlib
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 
 from ..control.simulation import Simulation
+from ..errors import RobotDynamicsError
+from .entities import Entities, UnfitError
 
 try:
     from simulation_interfaces import msg, srv
@@ -18,6 +21,10 @@ except ImportError:
     msg = srv = None
 
 FEATURES = (
+    "ENTITY_CATEGORIES",
+    "ENTITY_STATE_GETTING",
+    "ENTITY_STATE_SETTING",
+    "ENTITY_INFO_GETTING",
     "SIMULATION_RESET",
     "SIMULATION_RESET_TIME",
     "SIMULATION_RESET_STATE",
@@ -27,6 +34,7 @@ FEATURES = (
     "SIMULATION_STATE_PAUSE",
     "STEP_SIMULATION_SINGLE",
     "STEP_SIMULATION_MULTIPLE",
+    "WORLD_LOADING",
 )
 PATIENCE = 0.1
 """Wall time between looks whether the plant still runs [s]."""
@@ -38,6 +46,7 @@ class SimulatingNode(Protocol):
     context: rclpy.Context
     simulation: Simulation
     stopping: bool
+    values: Any
 
     def get_name(self) -> str:
         """Its name, to which the services belong."""
@@ -60,6 +69,9 @@ class SimulatingNode(Protocol):
     def unload(self) -> None:
         """Take all payloads away."""
 
+    def load_world(self, path: str) -> Callable[[], None]:
+        """Read a ground from a file; the result puts it under the robot, or raises, in the simulation's thread."""
+
 
 class SimulationServices:
     """Answers for one plant in a thread of its own: steps are answered when done, and commands come meanwhile.
@@ -79,11 +91,18 @@ class SimulationServices:
             enable_rosout=False,
             start_parameter_services=False,
         )
+        self.entities = Entities(plant.simulation, plant.values.odom_frame, msg)
         self.offer(srv.GetSimulatorFeatures, "get_simulator_features", self.on_features)
         self.offer(srv.GetSimulationState, "get_simulation_state", self.on_get_state)
         self.offer(srv.SetSimulationState, "set_simulation_state", self.on_set_state)
         self.offer(srv.ResetSimulation, "reset_simulation", self.on_reset)
         self.offer(srv.StepSimulation, "step_simulation", self.on_step)
+        self.offer(srv.GetEntities, "get_entities", self.on_entities)
+        self.offer(srv.GetEntitiesStates, "get_entities_states", self.on_entities)
+        self.offer(srv.GetEntityState, "get_entity_state", self.on_entity_state)
+        self.offer(srv.SetEntityState, "set_entity_state", self.on_set_entity_state)
+        self.offer(srv.GetEntityInfo, "get_entity_info", self.on_entity_info)
+        self.offer(srv.LoadWorld, "load_world", self.on_load_world)
         self.executor = SingleThreadedExecutor(context=plant.context)
         self.executor.add_node(self.node)
         self.thread = threading.Thread(target=self.answer, name="simulation services", daemon=True)
@@ -161,12 +180,74 @@ class SimulationServices:
         """Go on by so many ticks; only while paused."""
         simulation = self.plant.simulation
         if not simulation.paused:
-            return failed(response, msg.Result.RESULT_OPERATION_FAILED, "only a paused simulation can be stepped")
+            return failed(response, msg.Result.RESULT_INCORRECT_STATE, "only a paused simulation can be stepped")
         if not self.obeyed(self.plant.step(request.steps)):
             return failed(response, msg.Result.RESULT_OPERATION_FAILED, "the plant ends")
         if simulation.problem or not simulation.paused:
             text = simulation.problem or "the simulation was resumed"
             return failed(response, msg.Result.RESULT_OPERATION_FAILED, text)
+        return done(response)
+
+    def on_entities(self, request: Any, response: Any) -> Any:
+        """Return the robot if all filters let it pass, with its state where that is asked for."""
+        try:
+            response.entities = self.entities.find(request.filters)
+        except UnfitError as problem:
+            return failed(response, problem.code, str(problem))
+        if response.entities and hasattr(response, "states"):
+            response.states = [msg.EntityState()]
+            self.obeyed(self.plant.do(lambda: self.entities.write_state(response.states[0])))
+        return done(response)
+
+    def on_entity_state(self, request: Any, response: Any) -> Any:
+        """Return pose and twist of the robot's base."""
+        try:
+            self.entities.known(request.entity)
+        except UnfitError as problem:
+            return failed(response, problem.code, str(problem))
+        self.obeyed(self.plant.do(lambda: self.entities.write_state(response.state)))
+        return done(response)
+
+    def on_set_entity_state(self, request: Any, response: Any) -> Any:
+        """Put the robot's base there, as `~/set_pose` does, with a twist if that is asked for."""
+        try:
+            pose, twist = self.entities.wanted(request, srv.SetEntityState.Response.INVALID_POSE)
+        except UnfitError as problem:
+            return failed(response, problem.code, str(problem))
+        if pose is not None or twist is not None:
+            self.obeyed(self.plant.do(lambda: self.entities.put(pose, twist)))
+        return done(response)
+
+    def on_entity_info(self, request: Any, response: Any) -> Any:
+        """Say what the robot is."""
+        try:
+            self.entities.known(request.entity)
+        except UnfitError as problem:
+            return failed(response, problem.code, str(problem))
+        self.entities.write_info(response.info)
+        return done(response)
+
+    def on_load_world(self, request: Any, response: Any) -> Any:
+        """Put the ground of a file under the robot, as `~/load_world` does."""
+        kind, uri = srv.LoadWorld.Response, request.world_resource.uri
+        if not uri:
+            return failed(response, kind.NO_RESOURCE, "world_resource.uri must name a file, see docs/guides/ground.md")
+        problems: list[RobotDynamicsError] = []
+        try:
+            put = self.plant.load_world(uri.removeprefix("file://"))
+        except RobotDynamicsError as problem:
+            return failed(response, kind.RESOURCE_PARSE_ERROR, str(problem))
+
+        def try_it() -> None:
+            try:
+                put()
+            except RobotDynamicsError as problem:
+                problems.append(problem)
+
+        self.obeyed(self.plant.do(try_it))
+        if problems:
+            return failed(response, msg.Result.RESULT_OPERATION_FAILED, str(problems[0]))
+        response.world.name, response.world.world_resource.uri = Path(uri).stem, uri
         return done(response)
 
     def obeyed(self, event: threading.Event) -> bool:
