@@ -313,3 +313,25 @@ def test_the_controller_begins_anew_where_something_else_holds_the_joints():
     commands = answers(control, lambda _: (home[:7], home[7:]), np.arange(1.0, 2.5, PERIOD))
     assert control.starts > 1
     assert max(np.abs(c.position - home[7:]).max() for c in commands) < 0.85
+
+
+def test_the_velocity_of_a_target_fades_when_no_other_follows():
+    a = actuation()
+    a.reset(Q)
+    a.set_target(JOINTS, Q, np.array([2.0, -4.0]), NONE, 1.0, 1.0)
+    for age, share in ((0.0, 1.0), (0.025, 1.0), (0.0375, 0.5), (0.05, 0.0), (0.09, 0.0)):
+        drive = a.drive(1.0 + age, Q)
+        assert drive.velocity == pytest.approx([2.0 * share, -4.0 * share])
+        assert drive.kd.tolist() == [2.0, 2.0]
+    assert a.state == "following"
+
+
+@pytest.mark.parametrize("instant", np.arange(0.0, 0.4, 0.0125).round(4).tolist())
+def test_a_trotting_robot_whose_commander_is_cut_off_does_not_fall(instant):
+    loop = Loop(Moment("spring_damper", "ours", "cut", trot=True, begin=0.0, seed=0))
+    loop.go(2.0 + instant)
+    for _ in range(500):
+        assert loop.run.tick(), loop.run.problem
+    assert loop.run.actuation.state == "timed out"
+    x, y = loop.run.plant.q[3:5]
+    assert np.degrees(np.arccos(1.0 - 2.0 * (x * x + y * y))) < 30.0

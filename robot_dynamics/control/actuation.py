@@ -16,6 +16,8 @@ Array = NDArray[np.float64]
 
 SAME_INSTANT = 1e-7
 """Stamps this close [s] are those of one state."""
+FADE = 0.25, 0.5
+"""Shares of `timeout` between which the velocity of a target fades that no other follows."""
 
 
 class Drive(NamedTuple):
@@ -182,7 +184,7 @@ class Actuation:
             self.takeover = self.takeover and Takeover()
         self.state = state
         if state == "following":
-            target = self._target if fresh_target else self._free()
+            target = self._latest(now) if fresh_target else self._free()
             effort = target.effort + (self._effort if fresh_effort else 0.0)
             return self._taken_over(self._clamped(target, effort), now)
         return self._safe()
@@ -201,6 +203,14 @@ class Actuation:
         if (target_given and not fresh_target) or (not target_given and not fresh_effort):
             return "timed out"
         return "following"
+
+    def _latest(self, now: float) -> Drive:
+        """Return the last target, whose velocity fades when no other follows (H14)."""
+        begin, end = (share * self.targets.max_age for share in FADE)
+        silence = now - (self.targets.receipt or now)
+        if not end or silence <= begin:
+            return self._target
+        return self._target._replace(velocity=max(0.0, (end - silence) / (end - begin)) * self._target.velocity)
 
     def _taken_over(self, wanted: Drive, now: float) -> Drive:
         """Blend the hold with what is wanted: the sum of two PD laws is one of summed gains.
