@@ -413,12 +413,12 @@ def test_friction_that_holds_the_joints_is_named_and_can_be_replaced(tmp_path):
         plant = Process("plant", "-r", "__ns:=/stuck", *quickly, *friction, urdf=urdf)
         with running(plant), peer() as us:
             us.until(lambda us=us: us.status("stuck/plant").get("message", "").endswith("holding"), "the diagnostic")
-            status = us.status("stuck/plant")
-            assert status["level"] == level
+            us.until(lambda us=us, level=level: us.status("stuck/plant")["level"] == level, "the level")
             named = "joint 'FR_abad' has a friction of 10000 and an effort limit of"
             assert any(named in line for line in plant.lines) == (level == "1")
             if level == "1":
-                assert status["message"] == "12 joints with friction above their effort limit: holding"
+                expected = "12 joints with friction above their effort limit: holding"
+                us.until(lambda us=us, m=expected: us.status("stuck/plant")["message"] == m, "the sentence")
             assert plant.end() == (0, [])
 
 

@@ -39,12 +39,18 @@ class Robot:
         return self.odom[-1].pose.pose.position.z
 
     def says(self, node: str, message: str, meanwhile: Callable[[], None] = lambda: None) -> None:
-        """Wait for a diagnostic that begins so, also for one that another has followed by the time we look."""
+        """Wait for a diagnostic with a part that begins so, also for one that another has followed by the time we look.
+
+        Doubts stand in front: `time waits for commands, 3% of it: following, from the hold`.
+        """
         said = self.us.history.setdefault(node, [])
         before = len(said)
-        self.us.until(
-            lambda: (meanwhile(), any(s.message.startswith(message) for s in said[before:]))[-1], f"{node}: {message}"
-        )
+
+        def heard() -> bool:
+            meanwhile()
+            return any(part.startswith(message) for status in said[before:] for part in status.message.split(": "))
+
+        self.us.until(heard, f"{node}: {message}")
 
     def stands(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Wait until it stands at rest."""
@@ -124,9 +130,9 @@ def test_a_command_from_before_the_reset_does_not_end_the_hold():
             return int(us.status("plant").get("commands from before the epoch", "0")) > 0
 
         us.until(outdated, "the count")
-        assert us.status("plant")["message"] == "holding"
+        assert us.status("plant")["message"].endswith("holding")
         assert float(us.status("plant")["epoch [s]"]) >= convert.seconds_from_stamp(before.header.stamp) - 1e-6
-        assert us.status("plant")["level"] == "0"
+        us.until(lambda: outdated() and us.status("plant")["level"] == "0", "no warning, but of a slow computer's")
         assert plant.end() == (0, [])
 
 
@@ -166,7 +172,7 @@ def reset(robot: Robot) -> None:
 
 
 def put_into_the_ground(robot: Robot) -> None:
-    before = int(float(robot.us.status("plant")["epoch [s]"]))
+    before = float(robot.us.status("plant")["epoch [s]"])
     robot.put(0.1, 0.0, 1.0)
     robot.us.until(lambda: float(robot.us.status("plant")["epoch [s]"]) > before, "the jump")
 
