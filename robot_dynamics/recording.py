@@ -33,8 +33,9 @@ class Recording:
     joint_time (N,), effort (N, n) applied joint efforts; base_time (M,), base (M, 7) = [x y z, qx qy qz qw];
     contact_time (K,), contact_position, contact_velocity, contact_force (K, k, 3) world axes, contact_links (k,);
     feedforward_time (F,), feedforward (F, n) joint efforts; tracking_time (C,), tracking (C, n) targets less positions
-    of the joints where both carry the same stamp; command_age (C,) wall time from a state to the command that answers
-    it; wall_time that of all joint states; received, lost: messages by topic, -1 where ROS does not count.
+    of the joints where both carry the same stamp; torque_age, target_age (any,) wall time from when a state was sent to
+    when the feed-forward, or the controller, sent its answer, by DDS; torque_rate, target_rate answers per second of
+    wall time; wall_time that of all joint states; received, lost: messages by topic, -1 where ROS does not count.
     """
 
     robot: str
@@ -57,7 +58,10 @@ class Recording:
     feedforward: Array
     tracking_time: Array
     tracking: Array
-    command_age: Array
+    torque_age: Array
+    target_age: Array
+    torque_rate: float
+    target_rate: float
     wall_time: float
     received: dict[str, int]
     lost: dict[str, int]
@@ -113,9 +117,11 @@ class Measures:
     feedforward_difference: float
     tracking_error: float
     real_time_factor: float
-    loop_rate: float
-    age_p50: float
-    age_p99: float
+    state_rate: float
+    torque_rate: float
+    target_rate: float
+    torque_age: tuple[float, float]
+    target_age: tuple[float, float]
     received: int
     lost: int
 
@@ -135,27 +141,58 @@ class Measures:
     @property
     def overtaxed(self) -> bool:
         """Whether the machine was too slow, or too busy with other things, for the loop at this speed."""
-        return self.lost > LOSS * (self.received + self.lost)
+        missed = self.state_rate - self.torque_rate
+        return self.lost > LOSS * (self.received + self.lost) or missed > LOSS * self.state_rate
 
-    def rows(self) -> list[tuple[str, str]]:
-        """The table for people."""
+    def rows(self) -> list[tuple[str, str, str]]:
+        """The table for people: quantity, value, and what it is."""
         lost = "not counted" if self.lost < 0 else f"{self.lost} of {self.received + self.lost}"
         return [
-            ("base height, standing", f"{self.standing_height:.3f} m"),
-            ("base height, lowest", f"{self.lowest:.3f} m"),
-            ("tilt, largest", f"{np.degrees(self.steepest):.1f} deg"),
-            ("foot forces over weight, standing", f"{100 * self.standing_force:.2f} %"),
-            ("foot forces over weight, trotting", f"{100 * self.trotting_force:.2f} %"),
-            ("slip per stance, mean", f"{1e3 * self.mean_slip:.2f} mm"),
-            ("slip per stance, largest", f"{1e3 * self.largest_slip:.2f} mm"),
-            ("joint torque, rms", f"{self.torque_rms:.2f} N m"),
-            ("torque minus feed-forward, rms", f"{self.feedforward_difference:.2f} N m"),
-            ("joint target minus position, trotting, rms", f"{1e3 * self.tracking_error:.2f} mrad"),
-            ("real-time factor", f"{self.real_time_factor:.3f}"),
-            ("loop rate", f"{self.loop_rate:.0f} Hz"),
-            ("command age, p50", f"{1e3 * self.age_p50:.2f} ms"),
-            ("command age, p99", f"{1e3 * self.age_p99:.2f} ms"),
-            ("messages lost", lost),
+            ("base height, standing", f"{self.standing_height:.3f} m", "of the base link above the ground"),
+            ("base height, lowest", f"{self.lowest:.3f} m", "standing and trotting"),
+            ("tilt, largest", f"{np.degrees(self.steepest):.1f} deg", "of the base's z axis from the vertical"),
+            (
+                "foot forces over weight, standing",
+                f"{100 * self.standing_force:.2f} %",
+                "vertical forces of the ground on all feet, mean; 100 % carries the robot",
+            ),
+            (
+                "foot forces over weight, trotting",
+                f"{100 * self.trotting_force:.2f} %",
+                "the same; off by what the base rises and sinks between begin and end",
+            ),
+            (
+                "slip per stance, mean",
+                f"{1e3 * self.mean_slip:.2f} mm",
+                "way that a foot slides while it carries, which a foot that rolls counts too",
+            ),
+            ("slip per stance, largest", f"{1e3 * self.largest_slip:.2f} mm", "the same"),
+            ("joint torque, rms", f"{self.torque_rms:.2f} N m", "applied, over all joints"),
+            (
+                "torque minus feed-forward, rms",
+                f"{self.feedforward_difference:.2f} N m",
+                "what the PD gains add: the less, the better the model knows the robot",
+            ),
+            (
+                "joint target minus position, trotting, rms",
+                f"{1e3 * self.tracking_error:.2f} mrad",
+                "how well the joints follow",
+            ),
+            ("real-time factor", f"{self.real_time_factor:.3f}", "simulated time over wall time"),
+            ("states", f"{self.state_rate:.0f} Hz", "sent by the plant, per second of wall time"),
+            ("torques fed forward", f"{self.torque_rate:.0f} Hz", "as many as states if none was missed"),
+            ("joint targets", f"{self.target_rate:.0f} Hz", "as many as the controller's parameter rate allows: 500 Hz"),
+            (
+                "age of torques, p50, p99",
+                f"{1e3 * self.torque_age[0]:.2f}, {1e3 * self.torque_age[1]:.2f} ms",
+                "from when the plant sent a state to when the feed-forward sent its answer",
+            ),
+            (
+                "age of targets, p50, p99",
+                f"{1e3 * self.target_age[0]:.2f}, {1e3 * self.target_age[1]:.2f} ms",
+                "the same of the controller",
+            ),
+            ("messages lost", lost, "on the way to the recorder of this page"),
         ]
 
 
@@ -179,9 +216,11 @@ def measure(r: Recording) -> Measures:
         feedforward_difference=_rms(r.effort[moving] - feedforward_at(r, r.joint_time[moving])),
         tracking_error=_rms(r.tracking[_within(r.tracking_time, r.trot_at + SETTLED, r.end)]),
         real_time_factor=real_time_factor,
-        loop_rate=len(r.command_age) * real_time_factor / (r.joint_time[-1] - r.begin),
-        age_p50=_percentile(r.command_age, 50),
-        age_p99=_percentile(r.command_age, 99),
+        state_rate=(len(r.joint_time) - 1 + max(r.lost.get("joint_states", 0), 0)) / r.wall_time,
+        torque_rate=r.torque_rate,
+        target_rate=r.target_rate,
+        torque_age=_percentiles(r.torque_age),
+        target_age=_percentiles(r.target_age),
         received=sum(r.received.values()),
         lost=-1 if min(r.lost.values(), default=-1) < 0 else sum(r.lost.values()),
     )
@@ -213,5 +252,6 @@ def _rms(values: Array) -> float:
     return float(np.sqrt(np.mean(values * values))) if len(values) else np.nan
 
 
-def _percentile(values: Array, percent: float) -> float:
-    return float(np.percentile(values, percent)) if len(values) else np.nan
+def _percentiles(values: Array) -> tuple[float, float]:
+    """Median and 99th percentile."""
+    return (float(np.median(values)), float(np.percentile(values, 99))) if len(values) else (np.nan, np.nan)

@@ -16,7 +16,7 @@ body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 62rem; marg
 h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 table { border-collapse: collapse; }
 th, td { padding: .25rem 1rem .25rem 0; text-align: left; border-bottom: 1px solid #ddd; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 figure { margin: 1rem 0; } img { max-width: 100%; } figcaption { color: #555; }
 """
 

@@ -85,8 +85,8 @@ def show(recording: Recording, measures: Measures) -> None:
     table = Table(title=f"{recording.robot}: {recording.end - recording.begin:g} s of stand and trot")
     table.add_column("quantity")
     table.add_column("value", justify="right")
-    for row in measures.rows():
-        table.add_row(*row)
+    for quantity, value, _ in measures.rows():
+        table.add_row(quantity, value)
     console = Console()
     console.print(table)
     console.print(verdict(measures))
@@ -104,7 +104,7 @@ def page(recording: Recording, measures: Measures, worth: dict[str, float]) -> s
     """The HTML page; `worth`: tracking errors by feed-forward [rad]."""
     parts = [
         report.paragraph(verdict(measures)),
-        report.table(("quantity", "value"), measures.rows()),
+        report.table(("quantity", "value", "what it is"), measures.rows()),
         report.heading("Base height"),
         report.picture(plot_height(recording), "Height of the base above the ground."),
         report.heading("Foot forces"),

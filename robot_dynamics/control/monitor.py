@@ -211,6 +211,16 @@ class State(NamedTuple):
     qd: Array
 
 
+class MassState(NamedTuple):
+    """A state with what follows from it: centre of mass (3,), momentum about it [angular; linear] (6,), world axes."""
+
+    stamp: float
+    q: Array
+    qd: Array
+    centre: Array
+    momentum: Array
+
+
 class Ledger:
     """Accounts for energy and momentum of a measured robot, from every state to the next.
 
@@ -226,13 +236,14 @@ class Ledger:
         """Begin with the next state."""
         self.model = model
         self._cadence = Cadence()
-        self._last: State | None = None
+        self._last: MassState | None = None
         self._initial, self._accounted, self._lost = np.zeros(7), np.zeros(9), 0.0
         self._errors: deque[tuple[float, Array]] = deque()
 
     def update(self, stamp: float, q: Array, qd: Array, effort: Array, contact: Contact = NO_CONTACT) -> None:
         """Take a state: stamp [s], q (nq,), qd (nv,), effort (n,) measured, contact forces."""
-        before, now = self._last, State(stamp, q.copy(), qd.copy())
+        centre, momentum = center_of_mass(self.model, q), centroidal_momentum(self.model, q, qd)
+        before, now = self._last, MassState(stamp, q.copy(), qd.copy(), centre, momentum)
         self._last = now
         h, lost = self._cadence.lasted(stamp)
         if before is None or np.isnan(h):
@@ -262,18 +273,18 @@ class Ledger:
             *_sizes(error), *_sizes(recent), self._lost,
         )  # fmt: skip
 
-    def _stock(self, state: State) -> Array:
+    def _stock(self, state: MassState) -> Array:
         """Energy, angular momentum about the centre of mass and momentum (7,); these nan with a fixed base."""
-        model, (_, q, qd) = self.model, state
-        momentum = centroidal_momentum(model, q, qd) if model.floating_base else np.full(6, np.nan)
-        return np.array([kinetic_energy(model, q, qd) + potential_energy(model, q), *momentum])
+        model, (_, q, qd, _, momentum) = self.model, state
+        told = momentum if model.floating_base else np.full(6, np.nan)
+        return np.array([kinetic_energy(model, q, qd) + potential_energy(model, q), *told])
 
     def _error(self, stock: Array) -> Array:
         """What of `stock` (7,) is not accounted for."""
         work, lost, pushed = self._accounted[:3]
         return stock - self._initial - np.array([work - lost + pushed, *self._accounted[3:]])
 
-    def _rates(self, before: State, now: State, effort: Array, contact: Contact) -> Array:
+    def _rates(self, before: MassState, now: MassState, effort: Array, contact: Contact) -> Array:
         """Mean power of efforts, losses, contacts; moment about the centre of mass and force (9,) of an interval."""
         model = self.model
         joints = 0.5 * (before.qd + now.qd)[model.v_index]
@@ -282,12 +293,11 @@ class Ledger:
         if len(contact.points):
             (x0, v0, _), (x1, v1, _) = (point_motion(model, contact.points, at.q, at.qd) for at in (before, now))
             pushed = 0.5 * float(np.vdot(contact.force, v0 + v1))
-            c0, c1 = (center_of_mass(model, at.q) for at in (before, now))
-            M = 0.5 * (x0 + x1 - c0 - c1).T @ contact.force  # sum x f^T; np.cross would cost as much as all the rest
+            arm = 0.5 * (x0 + x1 - before.centre - now.centre)
+            M = arm.T @ contact.force  # sum x f^T; np.cross would cost as much as all the rest
             moment = np.array([M[1, 2] - M[2, 1], M[2, 0] - M[0, 2], M[0, 1] - M[1, 0]])
-            p0, p1 = (centroidal_momentum(model, at.q, at.qd)[3:] for at in (before, now))
-            way = model.mass * (c1 - c0) / (now.stamp - before.stamp)
-            pushed -= float(model.gravity @ (way - 0.5 * (p0 + p1)))
+            way = model.mass * (now.centre - before.centre) / (now.stamp - before.stamp)
+            pushed -= float(model.gravity @ (way - 0.5 * (before.momentum + now.momentum)[3:]))
             force = force + contact.force.sum(axis=0)
         return np.array([effort @ joints, lost, pushed, *moment, *force])
 

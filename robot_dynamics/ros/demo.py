@@ -33,6 +33,7 @@ from ..recording import Recording
 from ..share import parameter_files
 from . import wire
 from .domain import own_domain
+from .realtime import Urgency
 
 Progress = Callable[[str, float], None]
 """Called with what is going on and the fraction done."""
@@ -66,6 +67,8 @@ SLOWEST = 0.05
 """Real-time factor below which the run is given up."""
 STOP_TIMEOUT = 5.0
 """Wall time a node has to end after SIGINT [s]."""
+PRIORITY = 45
+"""Real-time priority of the recorder, where permitted: above the monitor's, below that of those who close the loop."""
 POLL = 0.005
 """Wall time between looks at the queues [s]; DDS fills them in its own threads."""
 
@@ -155,6 +158,10 @@ class Recorder:
                 while (taken := subscription.handle.take_message(subscription.msg_type, True)) is not None:
                     self.taken[topic].append(taken)
 
+    def forget(self) -> None:
+        """Keep the newest message of each topic alone."""
+        self.taken = {topic: messages[-1:] for topic, messages in self.taken.items()}
+
     def count(self, topic: str) -> int:
         """How many messages have come."""
         return len(self.taken[topic])
@@ -168,9 +175,16 @@ class Recorder:
         reader = wire.Reader(TOPICS[topic])
         return [reader.read(raw) for raw, _ in self.taken[topic]]
 
-    def received(self, topic: str) -> list[int]:
-        """When each message came [ns of wall time]."""
-        return [info["received_timestamp"] for _, info in self.taken[topic]]
+    def sent(self, topic: str) -> list[int]:
+        """When each message was sent [ns of wall time]."""
+        return [info["source_timestamp"] for _, info in self.taken[topic]]
+
+    def rate(self, topic: str) -> float:
+        """Messages sent per second of wall time, between the first and the last that came."""
+        sent = self.sent(topic)
+        if len(sent) < 2:
+            return 0.0
+        return (len(sent) - 1 + max(self.lost(topic), 0)) / (1e-9 * (sent[-1] - sent[0]))
 
     def lost(self, topic: str) -> int:
         """How many messages between the first and the last did not come; -1 where ROS does not number them."""
@@ -201,6 +215,8 @@ def run_loop(urdf: Path, legs: Legs, duration: float, real_time_factor: float, p
             gait = caller.create_client(SetBool, "controller/gait")
             with Processes(urdf, overrides, environment, Path(folder)) as processes:
                 begin = start(processes, recorder, progress)
+                Urgency().ask(PRIORITY)  # not before: what we start would inherit it
+                recorder.forget()
                 trot_at, end = begin + STAND * duration, begin + duration
                 watch(processes, recorder, trot_at, timeout, lambda t: progress("standing", (t - begin) / duration))
                 request_trot(caller, gait)
@@ -265,7 +281,7 @@ def recording(recorder: Recorder, legs: Legs, begin: float, trot_at: float, end:
     states, odometry = recorder.read("joint_states"), recorder.read("odom")
     contacts, feedforward = recorder.read("contacts"), recorder.read("feedforward/torque/total")
     points = [wire.points_from_contacts(msg) for msg in contacts]
-    received = recorder.received("joint_states")
+    sent = recorder.sent("joint_states")
     tracking_time, tracking = targets_minus_positions(recorder.read("joint_commands"), states, model.joint_names)
     return Recording(
         robot=model.name,
@@ -288,8 +304,11 @@ def recording(recorder: Recorder, legs: Legs, begin: float, trot_at: float, end:
         feedforward=efforts(feedforward, model.joint_names),
         tracking_time=tracking_time,
         tracking=tracking,
-        command_age=command_age(recorder, states),
-        wall_time=1e-9 * (received[-1] - received[0]),
+        torque_age=answer_ages(recorder, "feedforward/torque/total"),
+        target_age=answer_ages(recorder, "joint_commands"),
+        torque_rate=recorder.rate("feedforward/torque/total"),
+        target_rate=recorder.rate("joint_commands"),
+        wall_time=1e-9 * (sent[-1] - sent[0]),
         received={topic: recorder.count(topic) for topic in TOPICS},
         lost={topic: recorder.lost(topic) for topic in TOPICS},
     )
@@ -323,8 +342,10 @@ def targets_minus_positions(
     return times([msg for msg, _ in pairs]), both[:, 0] - both[:, 1]
 
 
-def command_age(recorder: Recorder, states: Sequence[wire.Message]) -> np.ndarray:
-    """Wall time from each state to the command that answers it [s]: both carry the same stamp."""
-    came = {msg.nanoseconds: t for msg, t in zip(states, recorder.received("joint_states"), strict=True)}
-    answers = zip(recorder.read("joint_commands"), recorder.received("joint_commands"), strict=True)
-    return 1e-9 * np.array([t - came[m.nanoseconds] for m, t in answers if m.nanoseconds in came], dtype=float)
+def answer_ages(recorder: Recorder, topic: str) -> np.ndarray:
+    """Wall time from when a state was sent to when its answer was [s]: both carry the same stamp."""
+    sent = dict(
+        zip((msg.nanoseconds for msg in recorder.read("joint_states")), recorder.sent("joint_states"), strict=True)
+    )
+    answers = zip(recorder.read(topic), recorder.sent(topic), strict=True)
+    return 1e-9 * np.array([t - sent[msg.nanoseconds] for msg, t in answers if msg.nanoseconds in sent], dtype=float)

@@ -24,7 +24,7 @@ from ..control.wrenches import LinkWrenches
 from ..dynamics import center_of_mass
 from ..errors import ShapeError
 from . import convert, wire
-from .component import ERROR, LATEST, SENSOR, STALE, WARN, Component, quantiles
+from .component import ERROR, LATEST, NEWEST, STALE, WARN, Component
 from .parameters import MonitorParameters
 from .run import run
 
@@ -45,7 +45,9 @@ UNEXPLAINED = {
     "lost": "time in which states were lost [s]",
 }
 EVERY = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
-"""For what must be complete: states and what belongs to them, also when they come in a burst."""
+"""For what must be complete: states and what belongs to them, as many as come between two looks."""
+LOOK_PERIOD = 0.01
+"""Wall time between looks at what has come [s]: waking up for each message would cost as much as the account."""
 CLOSED_FORM_LIMIT = 1e-9
 """Largest relative difference of a limb's mass matrix from its closed form; rounding leaves 1e-15."""
 
@@ -91,11 +93,15 @@ class MonitorNode(Component):
         self.energies = self.publisher(Float64MultiArray, "~/energy", LATEST)
         self.stamped_energies = self.publisher(DiagnosticArray, "~/energy_stamped", LATEST)
         self.joint_wrenches = self.publisher(MultiDOFJointState, "~/joint_wrenches", LATEST)
-        self.subscription(JointState, "joint_states", self.on_state, EVERY, raw=True)
-        self.update_base = self.waiting(Odometry, "odom", self.on_base, EVERY)
-        self.update_contacts = self.waiting(MultiDOFJointState, "contacts", self.on_contacts, EVERY)
-        self.update_wrenches = self.waiting(WrenchStamped, "~/wrench", self.on_wrench, EVERY)
-        self.subscription(JointState, "joint_commands", self.on_command, SENSOR, raw=True)
+        self.arrived: list[wire.Message] = []
+        self.updates = [  # states first: the plant sends what belongs to a state before it
+            self.waiting(JointState, "joint_states", self.on_state, EVERY),
+            self.waiting(Odometry, "odom", self.on_base, EVERY),
+            self.waiting(MultiDOFJointState, "contacts", self.on_contacts, EVERY),
+            self.waiting(WrenchStamped, "~/wrench", self.on_wrench, EVERY),
+        ]
+        self.update_command = self.latest(JointState, "joint_commands", self.on_command, NEWEST)
+        self.timer(min(LOOK_PERIOD, 1.0 / self.values.residual_rate), self.on_look)
         self.timer(1.0 / self.values.rate, self.on_tick)
         self.hurry(self.values.thread_priority)
 
@@ -108,13 +114,22 @@ class MonitorNode(Component):
         if self.active and "thread_priority" in names:
             self.hurry(self.values.thread_priority)
 
+    def on_look(self) -> None:
+        """Take what has come, account for every state, and see how old the state is that the newest command answers."""
+        for update in self.updates:
+            update()
+        for msg in self.arrived:
+            self.account_for(msg)
+        self.arrived.clear()
+        self.update_command()
+
     def on_state(self, data: bytes) -> None:
+        """Keep a state until all that belongs to it has been taken."""
+        self.arrived.append(self.readers[JointState].read(data))
+
+    def account_for(self, msg: wire.Message) -> None:
         """Account for a state with the base and the contacts of its stamp; now and then publish the residual."""
-        msg = self.readers[JointState].read(data)
         s, stamp = self.state, msg.stamp
-        self.update_base()
-        self.update_contacts()
-        self.update_wrenches()
         now = self.received(msg.nanoseconds)
         self.take_base(stamp, now)
         self.take_contacts(stamp, now)
@@ -248,7 +263,6 @@ class MonitorNode(Component):
             "condition of the mass matrix": figures.condition,
             "eigenvalues": f"{figures.eigenvalues[0]:.4g} .. {figures.eigenvalues[-1]:.4g}",
             "state age [s]": s.joints.age(self.waited()),
-            **quantiles("state age on arrival", s.joints.arrival_ages),
             **self.delays(),
             **({} if account is None else {UNEXPLAINED[k]: getattr(account, k) for k in UNEXPLAINED}),
             **{f"inertia of {name}": float(x) for name, x in zip(names, figures.reflected, strict=True)},
