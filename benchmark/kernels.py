@@ -9,10 +9,14 @@ import numpy as np
 
 from robot_dynamics.compiler import lean
 from robot_dynamics.dynamics import workspace
-from robot_dynamics.kernels import batch, propagators, tree
+from robot_dynamics.kernels import batch, propagators
 from robot_dynamics.kernels.lanes import aligned
 from robot_dynamics.kernels.star import aba, crba, rnea
 from robot_dynamics.kernels.star.layout import MEMORY
+from robot_dynamics.kernels.tree import aba as tree_aba
+from robot_dynamics.kernels.tree import crba as tree_crba
+from robot_dynamics.kernels.tree import placement
+from robot_dynamics.kernels.tree import rnea as tree_rnea
 from robot_dynamics.kinematics import point_rows
 
 from .cpp import REPEATS, Cpp, Robot
@@ -34,12 +38,12 @@ def tree_loop(what, topology, parameters, Q, V, X, w, out, H, repeats):
     for _ in range(repeats):
         for k in range(Q.shape[0]):
             if what == 0:
-                tree.rnea(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, out)
+                tree_rnea.rnea(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, out)
             elif what == 1:
-                tree.aba(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, out)
+                tree_aba.aba(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, out)
             else:
-                tree.place(topology, parameters, Q[k], w)
-                tree.crba(topology, parameters, w, H)
+                placement.place(topology, parameters, Q[k], w)
+                tree_crba.crba(topology, parameters, w, H)
 
 
 @lean
