@@ -181,7 +181,11 @@ class Measures:
             ("real-time factor", f"{self.real_time_factor:.3f}", "simulated time over wall time"),
             ("states", f"{self.state_rate:.0f} Hz", "sent by the plant, per second of wall time"),
             ("torques fed forward", f"{self.torque_rate:.0f} Hz", "as many as states if none was missed"),
-            ("joint targets", f"{self.target_rate:.0f} Hz", "as many as the controller's parameter rate allows: 500 Hz"),
+            (
+                "joint targets",
+                f"{self.target_rate:.0f} Hz",
+                "the controller's parameter rate: 500 Hz",
+            ),
             (
                 "age of torques, p50, p99",
                 f"{1e3 * self.torque_age[0]:.2f}, {1e3 * self.torque_age[1]:.2f} ms",

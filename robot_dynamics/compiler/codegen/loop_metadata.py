@@ -7,9 +7,15 @@ from typing import Any
 
 from llvmlite import ir
 
+from ..words import QUAD
+
 ROLLED, ONE_VECTOR = ("llvm.loop.unroll.disable",), ("llvm.loop.interleave.count", ir.IntType(32)(1))
 """Neither unrolled nor interleaved. A loop whose length is not a constant is short here: four vectors or eight
 iterations at a time would seldom come about, and take a fifth of the time to compile."""
+FOUR = ("llvm.loop.vectorize.width", ir.IntType(32)(QUAD))
+VECTORISED = ("llvm.loop.vectorize.enable", ir.IntType(1)(1))
+"""Four iterations to a vector, also where LLVM's tables of a processor promise nothing: for some it would ask for more
+iterations than the four limbs of a robot, and go one by one."""
 
 
 class Distinct(ir.MDValue):

@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from ..words import LANES, abreast, each
 from .expressions import Expressions
-from .loop_metadata import ONE_VECTOR, ROLLED, tell, together
+from .loop_metadata import FOUR, ONE_VECTOR, ROLLED, VECTORISED, tell, together
 from .syntax import Again, Foreign, Refused
 from .values import INT, Array, Slot, constant, expect_numbers, kind, known, numbers, outline, parts_of, widest
 
@@ -190,7 +190,7 @@ class Statements(Expressions):
         self.repeat(node, body, onward, end, (node.target, k))
         if over is abreast:
             group = together(builder.module, [body, *builder.function.blocks[written:]])
-            tell(builder.module, back, ROLLED, ONE_VECTOR, ("llvm.loop.parallel_accesses", group))
+            tell(builder.module, back, ROLLED, ONE_VECTOR, FOUR, VECTORISED, ("llvm.loop.parallel_accesses", group))
         elif not known(first, last):
             tell(builder.module, back, ROLLED, ONE_VECTOR)
         elif len(range(first, last, step)) == LANES:
