@@ -2,6 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmark compares like with like: both sides are given the same robot in the same state."""
 
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -13,8 +19,9 @@ if not FILES:
     pytest.skip("example-robot-data is not installed", allow_module_level=True)
 
 import robot_dynamics as rd  # noqa: E402
-from benchmark.cpp import their_states  # noqa: E402
+from benchmark.cpp import Cpp, their_states  # noqa: E402
 from benchmark.growth import robot  # noqa: E402
+from benchmark.kernels import ALGORITHMS, contact, loops, many  # noqa: E402
 from benchmark.robots import ROBOTS, case, go2_points, go2_stance  # noqa: E402
 from benchmark.rounds import Row, compared, interleaved  # noqa: E402
 from benchmark.simulation import mjcf  # noqa: E402
@@ -71,6 +78,27 @@ def test_the_stance_has_its_feet_and_nothing_else_on_the_floor():
     assert len(points) == 16
     np.testing.assert_allclose(height[12:], 0.0, atol=1e-12)
     assert height[:12].min() > 0.05
+
+
+@pytest.mark.parametrize("driver", ["tree", "limbs"])
+def test_every_algorithm_is_timed_with_every_driver(driver):
+    calls = loops(case("go2"), driver)
+    assert set(calls) == set(ALGORITHMS)
+    assert min(call() for call in calls.values()) > 0.0
+
+
+@pytest.mark.parametrize("lines", [contact, many])
+def test_lines_are_measured_also_without_the_other_side(lines, tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda _: None)  # no compiler
+    assert all(row.ours > 0.0 for row in lines(case("go2"), Cpp(tmp_path)))
+
+
+@pytest.mark.skipif(find_spec("rclpy") is None, reason="rclpy cannot be imported")
+@pytest.mark.slow
+def test_the_loop_is_measured():
+    script = "import rclpy; from benchmark import loop; loop.SPAN = 2.0; rclpy.init(); print(loop.loop())"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=Path(__file__).parents[1])
+    assert "'ticks': " in done.stdout, done.stderr
 
 
 def test_rounds_take_turns():

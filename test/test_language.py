@@ -3,7 +3,11 @@
 """What kernels call answers as Python does, and what is not in its language is refused by its line."""
 
 import math
+import os
+import platform
 import re
+import subprocess
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -487,6 +491,40 @@ def test_a_square_of_lanes_is_transposed(compiled):
 def vectors_in(kernel):
     (assembly,) = kernel.inspect_asm().values()
     return assembly.count("vmulpd") + assembly.count("vfmadd")
+
+
+FOUR_ABREAST = """
+import re
+import numpy as np
+from robot_dynamics.compiler import abreast, cache, lane, lean, routine, to_lane
+
+cache.CACHE_FOLDER = None
+
+@routine
+def products(x, near, far, count):
+    for k in abreast(count):
+        a, b = lane(x, near + k), lane(x, far + k)
+        to_lane(x, far + k, a * b + a)
+
+@lean
+def entry(x, count):
+    products(x, 0, 20, count)
+
+entry(np.zeros(40), 4)
+(code,) = entry.inspect_llvm().values()
+print(*re.findall(r"%min[.]iters[.]check = icmp ult i64 [^ ]+, ([0-9]+)", code))
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names processors of this architecture")
+@pytest.mark.parametrize("processor", ["haswell", "znver3", "znver4", "skylake-avx512"])
+def test_four_iterations_abreast_fill_a_vector_on_every_processor(processor, tmp_path):
+    """Left to itself LLVM asks for eight on some of them, and the four limbs of a robot go one by one."""
+    script = tmp_path / "four_abreast.py"
+    script.write_text(FOUR_ABREAST)
+    environment = os.environ | {"NUMBA_CPU_NAME": processor, "ROBOT_DYNAMICS_BACKEND": "llvm"}
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
+    assert done.stdout.split() == ["4"], done.stderr
 
 
 def test_a_loop_abreast_becomes_vectors_where_llvm_could_not_know(compiled):
