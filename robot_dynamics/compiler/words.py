@@ -26,7 +26,8 @@ class Lanes(NamedTuple):
 def abreast(*limits: int) -> range:
     """Range of a loop that calls no routine, and in which no iteration reads elements that another writes.
 
-    LLVM takes this on trust, and QUAD iterations at a time. Variables may be carried from one iteration to the next, as sums are.
+    LLVM takes this on trust, and QUAD iterations at a time. Variables may be carried from one iteration to the next, as
+    sums are.
     """
     return range(*limits)
 
