@@ -34,6 +34,7 @@ from ..share import parameter_files
 from . import wire
 from .domain import own_domain
 from .realtime import Urgency
+from .transport import configure_fast_dds
 
 Progress = Callable[[str, float], None]
 """Called with what is going on and the fraction done."""
@@ -79,7 +80,7 @@ class Processes:
     def __init__(self, urdf: Path, overrides: Mapping[str, Any], environment: Mapping[str, str], folder: Path):
         """Start nothing yet; `overrides` are parameters of the plant, output goes to files in `folder`."""
         self.urdf, self.overrides, self.folder = urdf, overrides, folder
-        self.environment = {**os.environ, **environment, "ROS_LOG_DIR": str(folder), "RCUTILS_COLORIZED_OUTPUT": "0"}
+        self.environment = {**environment, "ROS_LOG_DIR": str(folder), "RCUTILS_COLORIZED_OUTPUT": "0"}
         self.running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str) -> None:
@@ -206,8 +207,9 @@ def run_loop(urdf: Path, legs: Legs, duration: float, real_time_factor: float, p
     overrides = {"real_time_factor": real_time_factor, "contact_links": list(legs.names)}
     timeout = duration / (SLOWEST * real_time_factor)
     with own_domain() as domain, tempfile.TemporaryDirectory() as folder:
-        environment = {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-        os.environ.update(environment)
+        os.environ.update({"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"})
+        environment = dict(os.environ)
+        configure_fast_dds()
         context = Context()
         rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
         try:

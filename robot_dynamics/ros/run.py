@@ -9,7 +9,6 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -19,10 +18,10 @@ from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from ..errors import RobotDynamicsError
-from ..share import share_folder
 from ..warm_up import LOADER
 from .component import Component, RCLError
 from .parameters import help_text
+from .transport import configure_fast_dds
 
 try:
     from rclpy.experimental import EventsExecutor as FastExecutor
@@ -34,8 +33,6 @@ FOREVER = 1e8
 LAST_RESORT = 0.9
 """Wall time after a signal at which the process ends even if DDS does not let go [s]."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-PROFILES = {"fastdds": "FASTDDS_DEFAULT_PROFILES_FILE", "fastrtps": "FASTRTPS_DEFAULT_PROFILES_FILE"}
-"""Where Fast DDS looks for a profile, by the name of its library: libfastdds since Kilted, libfastrtps before."""
 
 
 def run(component: type[Component], name: str, argv: Sequence[str] | None = None) -> int:
@@ -49,7 +46,7 @@ def run(component: type[Component], name: str, argv: Sequence[str] | None = None
         return 0
     with _ending_at_once():
         try:
-            _configure_fastdds()
+            configure_fast_dds()
             rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
             gc.freeze()  # what is there already is not looked through at the end
             _live(component(name))
@@ -61,30 +58,6 @@ def run(component: type[Component], name: str, argv: Sequence[str] | None = None
             rclpy.try_shutdown()
         gc.collect()  # others hear that the node is gone when nothing refers to it any more
         os._exit(0)
-
-
-def _configure_fastdds() -> None:
-    """Let Fast DDS go by UDP alone and wake its threads less often, unless the user configures it.
-
-    Where a process was killed, those who wrote to it and its successor both make its queue in shared memory anew. They
-    may end with two of one name: then the successor hears late or never. UDP costs some percent of a core at 1 kHz.
-    Restricted to this computer rmw_fastrtps insists on shared memory; the same restriction in a profile does not.
-    """
-    environment = os.environ
-    if "fastrtps" not in rclpy.get_rmw_implementation_identifier() or any(map(environment.get, PROFILES.values())):
-        return
-    libraries = Path("/proc/self/maps")
-    if not libraries.exists():  # not on Linux
-        return
-    alone, profile = environment.get("ROS_LOCALHOST_ONLY") == "1", "writers"
-    if not alone and environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE") != "LOCALHOST":
-        environment.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
-    elif alone or not environment.get("ROS_STATIC_PEERS"):
-        profile = "loopback"
-        environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SUBNET"
-        environment.pop("ROS_LOCALHOST_ONLY", None)
-    library = "fastrtps" if "libfastrtps" in libraries.read_text() else "fastdds"  # neither knows the other's names
-    environment[PROFILES[library]] = str(share_folder() / "config" / f"{profile}_{library}.xml")
 
 
 def _live(node: Component) -> None:
