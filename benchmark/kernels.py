@@ -8,7 +8,8 @@ from functools import partial
 import numpy as np
 
 from robot_dynamics.compiler import lean
-from robot_dynamics.dynamics import workspace
+from robot_dynamics.dynamics.algorithms import workspace
+from robot_dynamics.dynamics.kinematics import point_rows
 from robot_dynamics.kernels import batch, propagators
 from robot_dynamics.kernels.lanes import aligned
 from robot_dynamics.kernels.star import aba, crba, rnea
@@ -17,7 +18,6 @@ from robot_dynamics.kernels.tree import aba as tree_aba
 from robot_dynamics.kernels.tree import crba as tree_crba
 from robot_dynamics.kernels.tree import placement
 from robot_dynamics.kernels.tree import rnea as tree_rnea
-from robot_dynamics.kinematics import point_rows
 
 from .cpp import REPEATS, Cpp, Robot
 from .robots import STATES, Case, go2_feet

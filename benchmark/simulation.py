@@ -9,8 +9,8 @@ from types import ModuleType
 import numpy as np
 
 import robot_dynamics as rd
+from robot_dynamics.dynamics.kinematics import point_rows
 from robot_dynamics.kernels import rows
-from robot_dynamics.kinematics import point_rows
 
 from .robots import FOOT_RADIUS, Case, go2_feet, go2_points, go2_stance
 from .rounds import Row, compared, interleaved, timed

@@ -2,16 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rigid-body dynamics for robot controllers: inverse and forward dynamics, contacts, a simulated plant, ROS 2 nodes."""
 
-from .closed_form import ClosedForm, ClosedFormTree, closed_form, closed_form_tree
 from .contact.ground import ramp, rough_ground, stairs
 from .contact.impulse import Impulse
 from .contact.points import contact_points
 from .contact.spring_damper import SpringDamper
 from .contact.terrain import Box, HeightField, Plane
 from .contact.world import load_world
-from .description import Rotor
-from .divergence import Divergence
-from .dynamics import (
+from .dynamics.algorithms import (
     SparseMatrix,
     articulated_body,
     articulated_inertia,
@@ -32,9 +29,8 @@ from .dynamics import (
     potential_energy,
     sparse_mass_matrix,
 )
-from .errors import RobotDynamicsError
-from .evaluator import Evaluator
-from .kinematics import (
+from .dynamics.evaluator import Evaluator
+from .dynamics.kinematics import (
     Points,
     body_acceleration,
     body_pose,
@@ -58,11 +54,15 @@ from .kinematics import (
     random_configuration,
     test_force_response,
 )
-from .model import Model
-from .operational import operational_inertia, operational_inertia_inverse
-from .plant import Plant, PlantParams, SensorNoise
-from .rollout import Rollout, rollout_batch
-from .urdf import load_urdf
+from .dynamics.operational import operational_inertia, operational_inertia_inverse
+from .errors import RobotDynamicsError
+from .model.description import Rotor
+from .model.model import Model
+from .model.urdf import load_urdf
+from .simulation.divergence import Divergence
+from .simulation.plant import Plant, PlantParams, SensorNoise
+from .simulation.rollout import Rollout, rollout_batch
+from .symbolic.closed_form import ClosedForm, ClosedFormTree, closed_form, closed_form_tree
 
 __all__ = [
     "Box",

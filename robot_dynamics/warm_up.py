@@ -19,12 +19,12 @@ import numpy as np
 
 import robot_dynamics as rd
 
-from .closed_form import cross_check, short_limbs
 from .compiler import cache
 from .control.guard import EffortLimiter
 from .control.state import MeasuredState
 from .kernels import efforts, measured, sensors
 from .share import share_folder
+from .symbolic.closed_form import cross_check, short_limbs
 
 LOADER, LIMBS, TREES, LIBRARY = KINDS = ("loader", "limbs", "trees", "library")
 """What compiles by itself: what reads a robot; all that nodes do with one, made of equal limbs or not; the rest.

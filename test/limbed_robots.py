@@ -5,8 +5,8 @@
 import numpy as np
 from random_robots import inertial, rotation
 
-from robot_dynamics.description import Joint, Link, Robot
-from robot_dynamics.model import build_model
+from robot_dynamics.model.description import Joint, Link, Robot
+from robot_dynamics.model.model import build_model
 
 
 def limbed_robot(seed, count, depth, kinds=("revolute", "continuous")):

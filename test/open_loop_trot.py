@@ -6,8 +6,8 @@ import mini_cheetah
 import numpy as np
 
 import robot_dynamics as rd
-from robot_dynamics.comparison import record
-from robot_dynamics.plant import Plant
+from robot_dynamics.simulation.comparison import record
+from robot_dynamics.simulation.plant import Plant
 
 L1, L2, HEIGHT, LIFT, CYCLE, STAND = 0.209, 0.195, 0.29, 0.05, 0.4, 0.5
 PAIRS = np.array([0, 1, 1, 0])

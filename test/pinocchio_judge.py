@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from robot_dynamics import Model
-from robot_dynamics.model import mimic_law
+from robot_dynamics.model.model import mimic_law
 
 
 class Judge:

@@ -4,8 +4,14 @@
 
 import numpy as np
 
-from robot_dynamics.description import Inertial, Joint, Link, Mimic, Robot
-from robot_dynamics.model import Model, build_model
+from robot_dynamics.model.description import (
+    Inertial,
+    Joint,
+    Link,
+    Mimic,
+    Robot,
+)
+from robot_dynamics.model.model import Model, build_model
 
 KINDS = ("revolute", "continuous", "prismatic", "planar", "floating", "fixed")
 

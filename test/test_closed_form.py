@@ -19,7 +19,17 @@ from robot_files import FILES
 
 import robot_dynamics as rd
 from robot_dynamics.cli import main
-from robot_dynamics.closed_form import (
+from robot_dynamics.errors import ModelError, ParameterError, ShapeError, UnknownNameError
+from robot_dynamics.kernels import projections
+from robot_dynamics.model.description import (
+    Inertial,
+    Joint,
+    Link,
+    Mimic,
+    Robot,
+)
+from robot_dynamics.model.model import Model, build_model
+from robot_dynamics.symbolic.closed_form import (
     ORDERS,
     ClosedForm,
     closed_form,
@@ -28,10 +38,6 @@ from robot_dynamics.closed_form import (
     short_limbs,
     unreduced_matrices,
 )
-from robot_dynamics.description import Inertial, Joint, Link, Mimic, Robot
-from robot_dynamics.errors import ModelError, ParameterError, ShapeError, UnknownNameError
-from robot_dynamics.kernels import projections
-from robot_dynamics.model import Model, build_model
 
 ROBOTS = {
     "go2-leg": ("go2", "base", "FL_foot"),

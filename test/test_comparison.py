@@ -7,7 +7,7 @@ import pytest
 
 import robot_dynamics as rd
 from robot_dynamics.cli import main
-from robot_dynamics.comparison import (
+from robot_dynamics.simulation.comparison import (
     ContactLog,
     deviations,
     figures,

@@ -7,7 +7,7 @@ import pytest
 from random_robots import rotation
 
 from robot_dynamics.contact.solids import solid, solid_shape
-from robot_dynamics.description import Shape
+from robot_dynamics.model.description import Shape
 
 SIZES = {"box": (0.3, 0.2, 0.5), "sphere": (0.2,), "cylinder": (0.15, 0.4), "capsule": (0.1, 0.3)}
 DENSITY = 2700.0

@@ -17,7 +17,7 @@ from robot_dynamics.control.gait import Command, StandTrot, TrotParameters, diag
 from robot_dynamics.control.limbs import Legs, crouch, find_legs, foot_positions, hip_positions, stretched
 from robot_dynamics.control.simulation import Simulation, chosen_points, gains, home_pose
 from robot_dynamics.errors import ModelError
-from robot_dynamics.plant import Plant, PlantParams
+from robot_dynamics.simulation.plant import Plant, PlantParams
 
 FEET = {
     "mini_cheetah": {"FR_foot", "FL_foot", "HR_foot", "HL_foot"},

@@ -15,7 +15,7 @@ from robot_dynamics.contact.impulse import Impulse
 from robot_dynamics.contact.spring_damper import SpringDamper
 from robot_dynamics.control.contacts import ContactForces
 from robot_dynamics.control.monitor import Companions, Ledger, Residual, delay_margin, explained
-from robot_dynamics.plant import Plant, PlantParams
+from robot_dynamics.simulation.plant import Plant, PlantParams
 
 
 @pytest.fixture(scope="module")

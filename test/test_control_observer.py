@@ -11,7 +11,7 @@ from robot_dynamics.control.guard import LARGEST
 from robot_dynamics.control.limbs import find_legs
 from robot_dynamics.control.observer import ContactObserver
 from robot_dynamics.control.simulation import chosen_points, gains, home_pose
-from robot_dynamics.plant import Plant, PlantParams
+from robot_dynamics.simulation.plant import Plant, PlantParams
 
 
 @pytest.mark.slow

@@ -12,9 +12,9 @@ from robot_dynamics.contact.points import contact_points
 from robot_dynamics.control.actuation import Actuation
 from robot_dynamics.control.payload import Payloads
 from robot_dynamics.control.simulation import Simulation, home_pose
-from robot_dynamics.description import Rotor
 from robot_dynamics.errors import ParameterError, UnknownNameError
-from robot_dynamics.plant import Plant
+from robot_dynamics.model.description import Rotor
+from robot_dynamics.simulation.plant import Plant
 
 COM = np.array([0.1, -0.05, 0.08])
 INERTIA = np.diag([0.02, 0.03, 0.04])

@@ -12,7 +12,7 @@ from robot_dynamics.control.actuation import Actuation
 from robot_dynamics.control.simulation import EPOCH, Simulation, chosen_points, fitting_gains, gains, home_pose
 from robot_dynamics.control.support import convex_hull
 from robot_dynamics.errors import ModelError, UnknownNameError
-from robot_dynamics.plant import Plant, PlantParams
+from robot_dynamics.simulation.plant import Plant, PlantParams
 
 INERTIAL = '<inertial><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'
 SPHERE = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'

@@ -17,7 +17,7 @@ from robot_dynamics.control.state import MeasuredState, StanceFlags
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.kernels.measured import ANGULAR, LINEAR, ODOMETRY, PLACE
 from robot_dynamics.kernels.sensors import MOTION, MOTION_ATTITUDE, MOTION_FORCE, MOTION_OMEGA
-from robot_dynamics.plant import Plant, PlantParams, SensorNoise
+from robot_dynamics.simulation.plant import Plant, PlantParams, SensorNoise
 from robot_dynamics.spatial import rotation_from_quaternion
 
 LEVEL = np.array([0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0])

@@ -20,7 +20,7 @@ from robot_dynamics.control.posture import Posture
 from robot_dynamics.control.quadruped import QuadrupedController
 from robot_dynamics.control.simulation import Simulation, chosen_points, fitting_gains, gains, home_pose
 from robot_dynamics.control.takeover import SPEED, TIME, Takeover
-from robot_dynamics.plant import Plant, PlantParams
+from robot_dynamics.simulation.plant import Plant, PlantParams
 
 PERIOD = 0.002
 JOINTS = ("a", "b")

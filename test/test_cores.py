@@ -8,7 +8,7 @@ from quadrupeds import model
 from random_robots import random_model
 
 import robot_dynamics as rd
-from robot_dynamics import cores
+from robot_dynamics.core import cores
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 64, 100])

@@ -16,7 +16,7 @@ import pytest
 
 from robot_dynamics import cli
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.recording import Recording, measure
+from robot_dynamics.simulation.recording import Recording, measure
 
 needs_ros = pytest.mark.skipif(find_spec("rclpy") is None, reason="rclpy cannot be imported")
 needs_pictures = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib is not installed")

@@ -15,13 +15,26 @@ from robot_files import FILES
 import robot_dynamics as rd
 from robot_dynamics.cli import main
 from robot_dynamics.cli.identify import Findings, find, page, show, suggestions
-from robot_dynamics.description import Inertial, Joint, Link, Mimic, Robot
 from robot_dynamics.errors import ModelError, ParameterError, UnknownNameError
-from robot_dynamics.identify import SMOOTH, correlation, fit_losses, predicted_effort, rms, standard_errors
-from robot_dynamics.inertial_fit import fit_inertias, possible, pseudo_inertias_of
-from robot_dynamics.joint_log import Log, LogError, Motion, filtered, joint_map, motion, read_log
-from robot_dynamics.mechanism import PARAMETER_BASIS, parameters_of
-from robot_dynamics.model import build_model
+from robot_dynamics.identification.inertial_fit import fit_inertias, possible, pseudo_inertias_of
+from robot_dynamics.identification.joint_fit import (
+    SMOOTH,
+    correlation,
+    fit_losses,
+    predicted_effort,
+    rms,
+    standard_errors,
+)
+from robot_dynamics.identification.joint_log import Log, LogError, Motion, filtered, joint_map, motion, read_log
+from robot_dynamics.model.description import (
+    Inertial,
+    Joint,
+    Link,
+    Mimic,
+    Robot,
+)
+from robot_dynamics.model.model import build_model
+from robot_dynamics.symbolic.mechanism import PARAMETER_BASIS, parameters_of
 
 PANDA_LOG = Path(__file__).parent / "data" / "panda_joint_states.npz"
 

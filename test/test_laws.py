@@ -9,8 +9,15 @@ import pytest
 from random_robots import random_model, random_robot, random_state
 
 import robot_dynamics as rd
-from robot_dynamics.description import Inertial, Joint, Link, Mimic, Robot, Rotor
-from robot_dynamics.model import build_model
+from robot_dynamics.model.description import (
+    Inertial,
+    Joint,
+    Link,
+    Mimic,
+    Robot,
+    Rotor,
+)
+from robot_dynamics.model.model import build_model
 
 SEEDS = range(8)
 trees = pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from random_robots import random_state
 import robot_dynamics as rd
 from robot_dynamics import compiler
 from robot_dynamics.compiler import cache
-from robot_dynamics.description import Robot, Rotor
 from robot_dynamics.kernels import batch, star
 from robot_dynamics.kernels.star.layout import MOST_JOINTS
-from robot_dynamics.model import build_model
+from robot_dynamics.model.description import Robot, Rotor
+from robot_dynamics.model.model import build_model
 
 SHAPES = [(4, 3), (6, 3), (3, 3), (2, 6), (5, 1), (8, 2)]
 

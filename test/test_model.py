@@ -7,9 +7,14 @@ import pytest
 from random_robots import random_model, random_state
 
 import robot_dynamics as rd
-from robot_dynamics.description import Inertial, Joint, Link, Robot
 from robot_dynamics.errors import ModelError, ShapeError, SingularModelError, UnknownNameError
-from robot_dynamics.model import build_model
+from robot_dynamics.model.description import (
+    Inertial,
+    Joint,
+    Link,
+    Robot,
+)
+from robot_dynamics.model.model import build_model
 
 BODY = '<inertial><mass value="{m}"/><inertia ixx="{i}" iyy="{i}" izz="{i}" ixy="0" ixz="0" iyz="0"/></inertial>'
 

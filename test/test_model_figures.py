@@ -12,9 +12,9 @@ import quadrupeds
 from random_robots import random_model
 
 import robot_dynamics as rd
-from robot_dynamics.description import Mimic
 from robot_dynamics.errors import ModelError, RobotDynamicsError, ShapeError
-from robot_dynamics.model import Model, build_model
+from robot_dynamics.model.description import Mimic
+from robot_dynamics.model.model import Model, build_model
 
 MOON = (0.3, -0.2, -1.62)
 FIGURES = ("gravity", "effort_limit", "velocity_limit", "lower", "upper", "damping", "friction", "armature")

@@ -10,8 +10,8 @@ from random_robots import random_robot, random_state
 from urdf_text import numbers, written
 
 import robot_dynamics as rd
-from robot_dynamics.description import Robot
-from robot_dynamics.model import build_model
+from robot_dynamics.model.description import Robot
+from robot_dynamics.model.model import build_model
 from robot_dynamics.spatial import rotation_from_quaternion, rpy_from_rotation
 
 pin = pytest.importorskip("pinocchio", reason="needs the `pin` wheel (extra `test`)")

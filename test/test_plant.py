@@ -14,8 +14,8 @@ from robot_dynamics.contact.impulse import Impulse
 from robot_dynamics.contact.spring_damper import SpringDamper
 from robot_dynamics.contact.terrain import HeightField, Plane
 from robot_dynamics.errors import DivergedError, ParameterError, ShapeError
-from robot_dynamics.plant import COMMANDED, Plant, PlantParams, SensorNoise
 from robot_dynamics.share import share_folder
+from robot_dynamics.simulation.plant import COMMANDED, Plant, PlantParams, SensorNoise
 
 G = 9.81
 INERTIAL = '<inertial><mass value="2"/><inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0" ixz="0" iyz="0"/></inertial>'

@@ -13,8 +13,8 @@ import open_loop_trot as trot
 import pytest
 
 import robot_dynamics as rd
-from robot_dynamics.comparison import figures, stances
-from robot_dynamics.plant import PlantParams
+from robot_dynamics.simulation.comparison import figures, stances
+from robot_dynamics.simulation.plant import PlantParams
 
 pytestmark = pytest.mark.slow  # thousands of steps, hours un-jitted
 

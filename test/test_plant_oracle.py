@@ -10,7 +10,7 @@ import robot_dynamics as rd
 from robot_dynamics.contact.impulse import Impulse
 from robot_dynamics.contact.spring_damper import SpringDamper
 from robot_dynamics.contact.terrain import Plane
-from robot_dynamics.plant import Plant, PlantParams
+from robot_dynamics.simulation.plant import Plant, PlantParams
 
 VARIANTS = ("no_rotors", "with_rotors")
 POINTS = mini_cheetah.FIGURES["ground_contact_points"]

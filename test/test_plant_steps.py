@@ -7,10 +7,10 @@ import pytest
 from random_robots import random_model, random_state
 
 import robot_dynamics as rd
-import robot_dynamics.plant
+import robot_dynamics.simulation.plant
+from robot_dynamics.dynamics.kinematics import Points
 from robot_dynamics.errors import DivergedError, ParameterError, ShapeError, SingularModelError, UnknownNameError
-from robot_dynamics.kinematics import Points
-from robot_dynamics.plant import Plant, PlantParams, SensorNoise
+from robot_dynamics.simulation.plant import Plant, PlantParams, SensorNoise
 from robot_dynamics.spatial import rotation_from_quaternion
 
 G = 9.81
@@ -435,7 +435,7 @@ CONTACTS = {
 def test_points_looked_at_together_are_those_looked_at_one_by_one(contact, terrain, monkeypatch):
     """To the last bit, from the flight through impacts to rest; a point seen too late would change everything."""
     together = thrown(TERRAINS[terrain], CONTACTS[contact])
-    monkeypatch.setattr(robot_dynamics.plant, "CLUSTER", 1000)
+    monkeypatch.setattr(robot_dynamics.simulation.plant, "CLUSTER", 1000)
     one_by_one = thrown(TERRAINS[terrain], CONTACTS[contact])
     for _ in range(20):
         for plant in (together, one_by_one):

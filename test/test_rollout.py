@@ -12,8 +12,8 @@ import robot_dynamics as rd
 from robot_dynamics.compiler import LANES
 from robot_dynamics.errors import DivergedError, ParameterError, ShapeError
 from robot_dynamics.kernels.lanes import aligned
-from robot_dynamics.plant import Plant
-from robot_dynamics.tile import Tile
+from robot_dynamics.simulation.plant import Plant
+from robot_dynamics.simulation.tile import Tile
 
 HOPPER = rd.load_urdf(
     '<robot name="hopper"><link name="body"><inertial><mass value="2"/>'

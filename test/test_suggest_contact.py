@@ -14,7 +14,7 @@ from robot_dynamics.cli.robots import load_robot, standing
 from robot_dynamics.contact.suggest import damping_ratio, rebound, stable_step, suggest
 from robot_dynamics.control.gait import joint_gains
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.rebound import measured_bounce, tuned
+from robot_dynamics.simulation.rebound import measured_bounce, tuned
 
 URDF = Path(__file__).parents[1] / "urdf" / "mini_cheetah.urdf"
 BODY = (

@@ -13,10 +13,16 @@ from random_robots import random_robot
 from urdf_text import chain_text, joint_text, link_text, numbers, robot_text, written
 
 from robot_dynamics.contact.points import contact_points
-from robot_dynamics.description import Inertial, Joint, Mimic, Robot, Shape
 from robot_dynamics.errors import ModelError
+from robot_dynamics.model.description import (
+    Inertial,
+    Joint,
+    Mimic,
+    Robot,
+    Shape,
+)
+from robot_dynamics.model.urdf import load_urdf, read_urdf
 from robot_dynamics.spatial import quaternion_from_rotation, rotation_from_rpy, spatial_inertia
-from robot_dynamics.urdf import load_urdf, read_urdf
 
 MINI_CHEETAH = Path(__file__).parents[1] / "urdf" / "mini_cheetah.urdf"
 

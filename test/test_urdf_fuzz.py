@@ -17,10 +17,10 @@ from random_robots import random_robot
 from urdf_text import chain_text, joint_text, link_text, robot_text, written
 
 import robot_dynamics as rd
-from robot_dynamics.description import Robot
 from robot_dynamics.errors import ModelError, RobotDynamicsError
-from robot_dynamics.model import build_model
-from robot_dynamics.urdf import load_urdf, read_urdf
+from robot_dynamics.model.description import Robot
+from robot_dynamics.model.model import build_model
+from robot_dynamics.model.urdf import load_urdf, read_urdf
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from robot_dynamics.description import Joint, Link, Robot
+from robot_dynamics.model.description import Joint, Link, Robot
 from robot_dynamics.spatial import quaternion_from_rotation
 
 

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
+from ..core.extras import EXTRAS, missing
 from ..errors import RobotDynamicsError
-from ..extras import EXTRAS, missing
 
 COMMANDS = {
     "inspect": "inspect",

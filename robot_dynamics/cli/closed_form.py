@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..closed_form import ORDERS, ClosedForm, closed_form, unreduced_matrices
-from ..urdf import load_urdf
+from ..model.urdf import load_urdf
+from ..symbolic.closed_form import ORDERS, ClosedForm, closed_form, unreduced_matrices
 from .output import check_output, compiling_shown
 
 HELP = "print the mass matrix, potential and gravity forces of a serial path as formulas, or as source code"

@@ -11,19 +11,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import report
-from ..comparison import LOADED, ContactFigures, ContactLog, deviations, figures, record, slips, stances, touchdowns
 from ..contact.checks import check_range
 from ..contact.impulse import Impulse
 from ..contact.spring_damper import SpringDamper
 from ..control.gait import Command, StandTrot, TrotParameters, joint_gains
 from ..control.limbs import Legs, find_legs
 from ..control.simulation import home_pose
-from ..description import Array
+from ..core import report
+from ..core.arrays import Array
 from ..errors import DivergedError, ParameterError
-from ..model import Model
-from ..plant import Plant, PlantParams
+from ..model.model import Model
 from ..share import share_folder
+from ..simulation.comparison import (
+    LOADED,
+    ContactFigures,
+    ContactLog,
+    deviations,
+    figures,
+    record,
+    slips,
+    stances,
+    touchdowns,
+)
+from ..simulation.plant import Plant, PlantParams
 from ..warm_up import kind_of, warm_up_once
 from .output import check_output, write_page
 from .robots import load_robot

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import report
+from ..core import report
 from ..errors import ParameterError
-from ..recording import Measures, Recording, feedforward_at, measure, slip
 from ..share import share_folder
+from ..simulation.recording import Measures, Recording, feedforward_at, measure, slip
 from .output import check_output, write_page
 
 if TYPE_CHECKING:

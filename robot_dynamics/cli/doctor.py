@@ -19,7 +19,7 @@ from ..compiler import LANES
 from ..compiler.cache import CACHE_FOLDER
 from ..compiler.choice import BACKEND, FIRST_UNKNOWN, LLVM, NUMBA, PYTHON, VARIABLE
 from ..control.stance import SOLVER
-from ..extras import EXTRAS, install_command
+from ..core.extras import EXTRAS, install_command
 from ..warm_up import KINDS, finished
 
 HELP = "say what is installed and permitted, what is missing, and what to type for it"

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import report
-from ..description import Array
+from ..core import report
+from ..core.arrays import Array
 from ..errors import ModelError, ParameterError
-from ..identify import SMOOTH, Losses, correlation, fit_losses, predicted_effort, rms
-from ..inertial_fit import Inertias, fit_inertias
-from ..joint_log import DEGREE, WINDOW, Motion, joint_map, motion, read_log
-from ..model import Model
-from ..urdf import load_urdf
+from ..identification.inertial_fit import Inertias, fit_inertias
+from ..identification.joint_fit import SMOOTH, Losses, correlation, fit_losses, predicted_effort, rms
+from ..identification.joint_log import DEGREE, WINDOW, Motion, joint_map, motion, read_log
+from ..model.model import Model
+from ..model.urdf import load_urdf
 from .inspect import new_table
 from .output import check_output, compiling_shown, write_page
 

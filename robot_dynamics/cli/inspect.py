@@ -16,7 +16,7 @@ import numpy as np
 from ..contact.checks import check_range
 from ..contact.points import contact_points
 from ..control.robot import immovable, load_robot, root_link
-from ..model import Model
+from ..model.model import Model
 from . import solids
 from .output import compiling_shown
 from .robots import add_robot

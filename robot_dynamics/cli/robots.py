@@ -10,12 +10,12 @@ import numpy as np
 
 from ..control.limbs import find_legs
 from ..control.simulation import chosen_points, home_pose
-from ..description import Array
+from ..core.arrays import Array
+from ..dynamics.kinematics import Points, point_position
 from ..errors import ModelError
-from ..kinematics import Points, point_position
-from ..model import Model
+from ..model.model import Model
+from ..model.urdf import load_urdf
 from ..ros.parameters import MINI_CHEETAH
-from ..urdf import load_urdf
 
 LEVEL = 1e-3
 """Contact points so little above the lowest one carry the weight too [m]."""

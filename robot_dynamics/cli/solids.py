@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import numpy as np
 
 from ..contact.solids import solid
-from ..description import Inertial, Link, Robot
 from ..errors import ModelError
-from ..urdf import read_urdf
+from ..model.description import Inertial, Link, Robot
+from ..model.urdf import read_urdf
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..contact.suggest import Suggestion, suggest
-from ..model import Model
-from ..rebound import tuned
+from ..model.model import Model
+from ..simulation.rebound import tuned
 from .inspect import counts, new_table
 from .output import compiling_shown
 from .robots import load_robot, standing

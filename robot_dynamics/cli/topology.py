@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..control.robot import load_robot
-from ..dynamics import sparse_mass_matrix
-from ..kinematics import neutral
-from ..model import Model
+from ..dynamics.algorithms import sparse_mass_matrix
+from ..dynamics.kinematics import neutral
+from ..model.model import Model
 from .output import check_output, compiling_shown
 from .robots import add_robot
 

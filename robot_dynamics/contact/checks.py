@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..description import Array
+from ..core.arrays import Array
 from ..errors import ParameterError
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..description import Array
+from ..core.arrays import Array
 from ..errors import ParameterError
 from ..spatial import quaternion_from_rotation, rotation_from_rpy
 from .checks import check_range, vector

@@ -5,7 +5,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ..description import Array
+from ..core.arrays import Array
 from .checks import check_choice, check_range
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..description import Array
+from ..core.arrays import Array
 
 VERTEX = re.compile(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)")
 TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])

@@ -6,9 +6,10 @@ import warnings
 
 import numpy as np
 
-from ..description import Array, Shape
-from ..kinematics import Points
-from ..model import Model
+from ..core.arrays import Array
+from ..dynamics.kinematics import Points
+from ..model.description import Shape
+from ..model.model import Model
 from .mesh import find_mesh, read_stl, support_points
 
 RIM_POINTS = 8

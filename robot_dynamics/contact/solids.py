@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from ..description import Array, Inertial, Shape
+from ..core.arrays import Array
+from ..model.description import Inertial, Shape
 from ..spatial import rotated_inertia, shifted_inertia
 from .mesh import find_mesh, read_stl
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..dynamics.kinematics import Points, contact_inertia_inverse
 from ..errors import ParameterError
-from ..kinematics import Points, contact_inertia_inverse
-from ..model import Model
+from ..model.model import Model
 from .checks import check_choice, check_range
 
 SMALLEST_BOUNCE, LARGEST_BOUNCE = 0.01, 0.99
@@ -45,7 +45,7 @@ def suggest(
     """Answer which pair lets a foot sag by `sag` under its share of the weight and rebound with `bounce` of `speed`.
 
     K = W / sag^(3/2) (E6); D so that a foot with the pose's effective mass m rebounds with e (E7), in short steps:
-    `robot_dynamics.rebound.tuned` finds the one for `timestep`.
+    `robot_dynamics.simulation.rebound.tuned` finds the one for `timestep`.
 
     Parameters
     ----------

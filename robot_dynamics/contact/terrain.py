@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..description import Array
+from ..core.arrays import Array
 from ..errors import ParameterError
 from ..kernels import terrain as kernel
 from .checks import check_choice, check_range, vector

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..description import Array
+from ..core.arrays import Array
+from ..core.extras import missing
 from ..errors import ParameterError, RobotDynamicsError
-from ..extras import missing
 from .checks import vector
 from .ground import MOST_SAMPLES, ramp, rough_ground, stairs
 from .terrain import Box, HeightField, Plane, Surface

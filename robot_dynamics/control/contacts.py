@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..kinematics import Points, body_pose, point_jacobian
-from ..model import Model
+from ..dynamics.kinematics import Points, body_pose, point_jacobian
+from ..model.model import Model
 from .guard import sane
 
 Array = NDArray[np.float64]

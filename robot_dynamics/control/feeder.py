@@ -5,7 +5,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model import Model
+from ..model.model import Model
 from .feedforward import Feedforward, Solution
 from .guard import EffortLimiter
 from .reference import StreamedReference, Trajectory

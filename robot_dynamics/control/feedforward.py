@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler import bound
-from ..dynamics import NO_WRENCH, bias_forces, driver_of, gravity_forces, inverse_dynamics
+from ..dynamics.algorithms import NO_WRENCH, bias_forces, driver_of, gravity_forces, inverse_dynamics
+from ..dynamics.kinematics import Points, point_rows
 from ..errors import ShapeError
 from ..kernels.bodies import point_jacobians
-from ..kinematics import Points, point_rows
-from ..model import Model
+from ..model.model import Model
 from .stance import FootForces
 from .state import span
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model import Model
+from ..model.model import Model
 from .limbs import Legs, damped_solve, find_stance, foot_jacobian, joints_for_feet
 
 Array = NDArray[np.float64]

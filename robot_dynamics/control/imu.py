@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 from ..kernels.scalar import ZERO3, add, sub, tmul
 from ..kernels.sensors import ATTITUDE, GRAVITY, LEVER, TURN, inertial
-from ..model import Model
-from ..plant import Measurement
+from ..model.model import Model
+from ..simulation.plant import Measurement
 from ..spatial import quaternion_from_rotation
 
 Array = NDArray[np.float64]

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contact.points import contact_points
+from ..dynamics.kinematics import Points, body_pose, point_jacobian, point_position, points
 from ..errors import ModelError
-from ..kinematics import Points, body_pose, point_jacobian, point_position, points
-from ..model import Model
+from ..model.model import Model
 
 Array = NDArray[np.float64]
 

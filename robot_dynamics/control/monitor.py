@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..dynamics import (
+from ..dynamics.algorithms import (
     center_of_mass,
     centroidal_momentum,
     forward_dynamics,
@@ -21,8 +21,8 @@ from ..dynamics import (
     mass_matrix,
     potential_energy,
 )
-from ..kinematics import difference, integrate, point_motion
-from ..model import Model
+from ..dynamics.kinematics import difference, integrate, point_motion
+from ..model.model import Model
 from .contacts import NO_CONTACT, Contact, combined, generalised, wrenches
 
 Array = NDArray[np.float64]

@@ -5,8 +5,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics import coriolis_matrix, gravity_forces, mass_matrix
-from ..kinematics import point_jacobian, point_position, point_velocity
+from ..dynamics.algorithms import coriolis_matrix, gravity_forces, mass_matrix
+from ..dynamics.kinematics import point_jacobian, point_position, point_velocity
 from .limbs import Legs
 
 Array = NDArray[np.float64]

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..description import Inertial, Link
 from ..errors import ParameterError
-from ..model import Model, nonphysical_inertia
+from ..model.description import Inertial, Link
+from ..model.model import Model, nonphysical_inertia
 from ..spatial import shifted_inertia
 
 Array = NDArray[np.float64]

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..description import Robot
-from ..model import GRAVITY, Model, build_model
-from ..urdf import read_urdf
+from ..model.description import Robot
+from ..model.model import GRAVITY, Model, build_model
+from ..model.urdf import read_urdf
 from .actuation import spread
 
 WORLD = "world"

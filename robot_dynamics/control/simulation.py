@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from ..contact.points import contact_points
 from ..contact.terrain import Surface, clearances
+from ..dynamics.kinematics import Points, neutral, point_position, points
 from ..errors import DivergedError, ModelError, ParameterError
-from ..kinematics import Points, neutral, point_position, points
-from ..model import Model
-from ..plant import Plant
+from ..model.model import Model
+from ..simulation.plant import Plant
 from .actuation import Actuation, spread
 from .gait import joint_gains
 from .guard import InputGuard

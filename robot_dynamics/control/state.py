@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler import bound
+from ..dynamics.kinematics import neutral
 from ..kernels.measured import (
     ANGULAR,
     EFFORT,
@@ -24,8 +25,7 @@ from ..kernels.measured import (
     take_base,
     take_joints,
 )
-from ..kinematics import neutral
-from ..model import Model
+from ..model.model import Model
 from .guard import FRAME, LARGEST, LENGTH, NOT_FINITE, Column, Indices, InputGuard, sane
 
 Array = NDArray[np.float64]

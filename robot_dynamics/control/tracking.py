@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DivergedError
-from ..plant import Plant, PlantParams
+from ..simulation.plant import Plant, PlantParams
 from .actuation import Actuation
 from .feedforward import Feedforward, Mode
 from .gait import StandTrot, TrotParameters

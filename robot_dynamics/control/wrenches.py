@@ -5,9 +5,9 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..dynamics.kinematics import body_pose
 from ..errors import ParameterError
-from ..kinematics import body_pose
-from ..model import Model
+from ..model.model import Model
 from .contacts import NO_CONTACT, Contact, on_bodies
 from .guard import sane
 

@@ -34,7 +34,7 @@ from ..control.robot import immovable, load_robot
 from ..control.throttle import Throttle
 from ..control.wrenches import LinkWrenches
 from ..errors import ParameterError, RobotDynamicsError, ShapeError
-from ..model import Model
+from ..model.model import Model
 from ..warm_up import kind_of, warm_up_once
 from . import convert, wire
 from .parameters import RobotParameters, checked, range_text, updated

@@ -29,8 +29,8 @@ from std_srvs.srv import SetBool
 
 from ..control.limbs import Legs
 from ..errors import RobotDynamicsError
-from ..recording import Recording
 from ..share import parameter_files
+from ..simulation.recording import Recording
 from . import wire
 from .domain import own_domain
 from .realtime import Urgency

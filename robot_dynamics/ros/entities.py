@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..control.simulation import Simulation
+from ..dynamics.kinematics import link_pose
 from ..errors import ShapeError
-from ..kinematics import link_pose
 from . import convert
 
 Array = NDArray[np.float64]

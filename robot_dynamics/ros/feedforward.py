@@ -26,7 +26,7 @@ from ..control.reference import Trajectory
 from ..control.stance import SOLVER
 from ..control.state import MeasuredState, StanceFlags
 from ..errors import RobotDynamicsError
-from ..model import Model
+from ..model.model import Model
 from . import convert, wire
 from .component import ERROR, LATEST, NEWEST, RELIABLE, SENSOR, STALE, WARN, Component, quantiles, sender
 from .parameters import FeedforwardParameters

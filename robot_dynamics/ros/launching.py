@@ -17,8 +17,8 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from ..core.extras import missing
 from ..errors import RobotDynamicsError
-from ..extras import missing
 from ..share import parameter_files, share_folder
 
 SHARE = share_folder()

@@ -14,15 +14,15 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Image, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray
 
-from ..closed_form import cross_check, short_limbs
 from ..control.contacts import Contact, ContactForces, combined
 from ..control.monitor import Account, Companions, Ledger, Residual, consistency, delay_margin, inertia, transmitted
 from ..control.posture import Posture
 from ..control.simulation import gains
 from ..control.state import MeasuredState
 from ..control.wrenches import LinkWrenches
-from ..dynamics import center_of_mass
+from ..dynamics.algorithms import center_of_mass
 from ..errors import ShapeError
+from ..symbolic.closed_form import cross_check, short_limbs
 from . import convert, wire
 from .component import ERROR, LATEST, NEWEST, STALE, WARN, Component
 from .parameters import MonitorParameters

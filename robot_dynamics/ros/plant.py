@@ -35,11 +35,11 @@ from ..control.payload import Payloads
 from ..control.posture import Posture
 from ..control.robot import immovable
 from ..control.simulation import EPOCH, Simulation, chosen_points, fitting_gains, gains
-from ..divergence import Divergence
-from ..dynamics import center_of_mass
+from ..dynamics.algorithms import center_of_mass
+from ..dynamics.kinematics import link_pose
 from ..errors import ParameterError, RobotDynamicsError
-from ..kinematics import link_pose
-from ..plant import Measurement, Plant, SensorNoise
+from ..simulation.divergence import Divergence
+from ..simulation.plant import Measurement, Plant, SensorNoise
 from . import convert, simulation_services, wire
 from .component import (
     CLOCK_PERIOD,

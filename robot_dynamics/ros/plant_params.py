@@ -14,11 +14,11 @@ from ..contact.terrain import Plane, Surface
 from ..contact.world import load_world
 from ..control.actuation import spread
 from ..control.simulation import above_ground, home_pose
-from ..description import Array
+from ..core.arrays import Array
+from ..dynamics.kinematics import Points
 from ..errors import ParameterError
-from ..kinematics import Points
-from ..model import Model
-from ..plant import PlantParams, SensorNoise
+from ..model.model import Model
+from ..simulation.plant import PlantParams, SensorNoise
 from .parameters import PlantParameters
 
 UNLIMITED = 1e9

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .description import Array
-from .dynamics import check_regular, mass_matrix
-from .errors import ShapeError, SingularModelError
+from ..core.arrays import Array
+from ..errors import ShapeError, SingularModelError
+from ..model.model import Model
+from .algorithms import check_regular, mass_matrix
 from .kinematics import Points, link_jacobian, point_jacobian
-from .model import Model
 
 
 def operational_inertia(model: Model, frames: Points | Sequence[str], q: ArrayLike) -> tuple[Array, Array]:

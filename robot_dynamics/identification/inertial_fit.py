@@ -8,17 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .description import Array
-from .identify import (
-    LOSSES,
-    SIGNED,
-    blocks,
-    loss_columns,
-    rms,
-    standard_errors,
-)
-from .joint_log import Motion
-from .mechanism import (
+from ..core.arrays import Array
+from ..model.model import Model
+from ..symbolic.mechanism import (
     PARAMETER_BASIS,
     PARAMETER_NAMES,
     Mechanism,
@@ -27,7 +19,15 @@ from .mechanism import (
     regressor,
     root_link,
 )
-from .model import Model
+from .joint_fit import (
+    LOSSES,
+    SIGNED,
+    blocks,
+    loss_columns,
+    rms,
+    standard_errors,
+)
+from .joint_log import Motion
 
 PRIOR_WEIGHTS = tuple(10.0**exponent for exponent in range(5, -2, -1))
 """Tried weights of the prior: the largest that predicts the last third of the log as well as the best does is taken."""

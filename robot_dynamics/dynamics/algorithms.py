@@ -17,15 +17,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checks import checked
-from .compiler import LANES
-from .cores import in_slices
-from .description import Array
-from .errors import ParameterError, SingularModelError
-from .kernels import batch, bodies, body_motion, dense, rows, star, tree, world
-from .kernels.joints import nv_of
-from .kernels.rows import WORKSPACE
-from .model import Model
+from ..compiler import LANES
+from ..core.arrays import Array
+from ..core.checks import checked
+from ..core.cores import in_slices
+from ..errors import ParameterError, SingularModelError
+from ..kernels import batch, bodies, body_motion, dense, rows, star, tree, world
+from ..kernels.joints import nv_of
+from ..kernels.rows import WORKSPACE
+from ..model.model import Model
 
 Kernels = tuple[Callable[..., bool], Callable[..., bool]]
 

@@ -4,13 +4,13 @@
 
 import numpy as np
 
-from .checks import checked
-from .compiler import bound
-from .description import Array
-from .dynamics import check_regular, driver_of
-from .errors import ParameterError
+from ..compiler import bound
+from ..core.arrays import Array
+from ..core.checks import checked
+from ..errors import ParameterError
+from ..model.model import Model
+from .algorithms import check_regular, driver_of
 from .kinematics import neutral
-from .model import Model
 
 
 class Evaluator:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from .description import Array
+from ..core.arrays import Array
 
 BASE = "the floating base"
 

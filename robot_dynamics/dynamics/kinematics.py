@@ -12,13 +12,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checks import checked
-from .description import Array
-from .dynamics import check_regular
-from .errors import ParameterError, ShapeError
-from .kernels import bodies, body_motion, manifold, propagators, rows
-from .model import Model
-from .spatial import adjoint, change_twist, inverse_pose
+from ..core.arrays import Array
+from ..core.checks import checked
+from ..errors import ParameterError, ShapeError
+from ..kernels import bodies, body_motion, manifold, propagators, rows
+from ..model.model import Model
+from ..spatial import adjoint, change_twist, inverse_pose
+from .algorithms import check_regular
 
 Acceleration = Literal["spatial", "classical"]
 KINDS = "spatial", "classical"

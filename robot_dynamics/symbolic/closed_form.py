@@ -15,14 +15,14 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.arrays import Array
+from ..core.checks import checked
+from ..errors import ModelError, ParameterError
+from ..kernels import projections
+from ..model.model import Model
+from ..spatial import skew
 from . import formula
-from .checks import checked
-from .description import Array
-from .errors import ModelError, ParameterError
-from .kernels import projections
 from .mechanism import PARAMETER_BASIS, Mechanism, joint_path, mechanism, regressor, root_link
-from .model import Model
-from .spatial import skew
 
 ORDERS = ("reduced", "direct", "chainwise", "literal")
 MOST_COEFFICIENTS = 30_000_000

@@ -8,13 +8,13 @@ from typing import Literal
 
 import numpy as np
 
-from .contact.spring_damper import SpringDamper
-from .contact.suggest import Suggestion, refuse_unstable, stable_step
-from .contact.terrain import Plane
-from .description import Array
-from .errors import ParameterError
-from .kinematics import Points, contact_inertia_inverse, point_position, test_force_response
-from .model import Model
+from ..contact.spring_damper import SpringDamper
+from ..contact.suggest import Suggestion, refuse_unstable, stable_step
+from ..contact.terrain import Plane
+from ..core.arrays import Array
+from ..dynamics.kinematics import Points, contact_inertia_inverse, point_position, test_force_response
+from ..errors import ParameterError
+from ..model.model import Model
 from .plant import Plant, PlantParams
 
 Scheme = Literal["implicit", "explicit"]

@@ -6,13 +6,12 @@ Frames are those of the URDF; R and p give the pose of the described frame in th
 x_mount = R x + p. Lengths in m, masses in kg, inertias in kg m^2, angles in rad.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
+from ..core.arrays import Array
 
-Array = NDArray[np.float64]
 JointKind = Literal["revolute", "continuous", "prismatic", "planar", "floating", "fixed"]
 ShapeKind = Literal["box", "sphere", "cylinder", "capsule", "mesh"]
 
@@ -70,10 +69,10 @@ class Joint:
     R: Array
     p: Array
     axis: Array
-    lower: float = -np.inf
-    upper: float = np.inf
-    effort: float = np.inf
-    velocity: float = np.inf
+    lower: float = -math.inf
+    upper: float = math.inf
+    effort: float = math.inf
+    velocity: float = math.inf
     damping: float = 0.0
     friction: float = 0.0
     mimic: Mimic | None = None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .description import Array
-from .kinematics import point_velocity
+from ..core.arrays import Array
+from ..dynamics.kinematics import point_velocity
 from .plant import Contacts, Plant
 
 SHORTEST_STANCE = 20e-3

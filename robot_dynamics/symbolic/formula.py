@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .description import Array
+from ..core.arrays import Array
 
 Entries = Mapping[tuple[int, int], Array]
 Flags = NDArray[np.bool_]

@@ -19,10 +19,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 from urdf_parser_py.urdf import URDF
 
-from .description import Array, Inertial, Joint, Link, Mimic, Robot, Rotor, Shape
-from .errors import ModelError, UnknownNameError
+from ..core.arrays import Array
+from ..errors import ModelError, UnknownNameError
+from ..spatial import rotation_from_quaternion, rotation_from_rpy, rpy_from_rotation
+from .description import (
+    Inertial,
+    Joint,
+    Link,
+    Mimic,
+    Robot,
+    Rotor,
+    Shape,
+)
 from .model import GRAVITY, Model, build_model
-from .spatial import rotation_from_quaternion, rotation_from_rpy, rpy_from_rotation
 
 _MOST_BYTES = 64 << 20
 _MOST_ELEMENTS = 250_000

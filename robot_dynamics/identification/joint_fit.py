@@ -12,11 +12,11 @@ from itertools import pairwise, product
 import numpy as np
 from numpy.typing import NDArray
 
-from .description import Array
-from .dynamics import inverse_dynamics
+from ..core.arrays import Array
+from ..dynamics.algorithms import inverse_dynamics
+from ..dynamics.kinematics import neutral
+from ..model.model import Model
 from .joint_log import Motion
-from .kinematics import neutral
-from .model import Model
 
 SMOOTH = 0.05
 """Speed [rad/s or m/s] over which Coulomb friction changes sign: tanh(qd / SMOOTH)."""

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .description import Array
-from .errors import ShapeError
+from ..errors import ShapeError
+from .arrays import Array
 
 
 def shaped(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .description import Array, Inertial, Joint
-from .errors import ModelError
-from .kernels.rows import ROTOR
-from .model import Model, mimic_law
-from .spatial import skew
+from ..core.arrays import Array
+from ..errors import ModelError
+from ..kernels.rows import ROTOR
+from ..model.description import Inertial, Joint
+from ..model.model import Model, mimic_law
+from ..spatial import skew
 
 SINGLE = ("revolute", "continuous", "prismatic")
 PARAMETER_NAMES = ("m", "m cx", "m cy", "m cz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")

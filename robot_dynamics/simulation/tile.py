@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiler import LANES, Lanes, entry
-from .description import Array
-from .kernels.lanes import aligned
-from .kernels.robot import Robot
-from .kernels.simulation import memory as at
-from .kernels.simulation import run
+from ..compiler import LANES, Lanes, entry
+from ..core.arrays import Array
+from ..kernels.lanes import aligned
+from ..kernels.robot import Robot
+from ..kernels.simulation import memory as at
+from ..kernels.simulation import run
 from .plant import Plant
 
 SHARED = frozenset(

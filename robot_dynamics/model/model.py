@@ -15,14 +15,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checks import checked, shaped
-from .description import Array, Inertial, Joint, Link, Robot, Rotor, Shape
-from .errors import ModelError, UnknownNameError
-from .kernels import rows, scalar
-from .kernels.bodies import center_of_mass
-from .kernels.dense import pivots
-from .kernels.star import layout as star
-from .kernels.tree import composites, forward_dynamics, mass_matrix
+from ..core.arrays import Array
+from ..core.checks import checked, shaped
+from ..errors import ModelError, UnknownNameError
+from ..kernels import rows, scalar
+from ..kernels.bodies import center_of_mass
+from ..kernels.dense import pivots
+from ..kernels.star import layout as star
+from ..kernels.tree import composites, forward_dynamics, mass_matrix
+from .description import (
+    Inertial,
+    Joint,
+    Link,
+    Robot,
+    Rotor,
+    Shape,
+)
 
 IntArray = NDArray[np.int64]
 

@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checks import checked
-from .compiler import bound
-from .contact.checks import check_choice, check_range
-from .contact.impulse import Impulse
-from .contact.points import contact_points
-from .contact.spring_damper import SpringDamper
-from .contact.terrain import Plane, Surface, pack
-from .description import Array
+from ..compiler import bound
+from ..contact.checks import check_choice, check_range
+from ..contact.impulse import Impulse
+from ..contact.points import contact_points
+from ..contact.spring_damper import SpringDamper
+from ..contact.terrain import Plane, Surface, pack
+from ..core.arrays import Array
+from ..core.checks import checked
+from ..dynamics.kinematics import Points, neutral, point_rows
+from ..errors import DivergedError, ParameterError, ShapeError, SingularModelError
+from ..kernels import rows, sensors
+from ..kernels.contact.solver import IMPLICIT, IMPULSE
+from ..kernels.lanes import aligned
+from ..kernels.robot import Robot, robot_in_memory
+from ..kernels.simulation import memory as at
+from ..kernels.simulation import run
+from ..kernels.simulation.ledger import ENERGY_JUMP, FINE, NOT_FINITE, SINGULAR
+from ..model.model import ONE_DOF, Model
 from .divergence import BASE, Divergence
-from .errors import DivergedError, ParameterError, ShapeError, SingularModelError
-from .kernels import rows, sensors
-from .kernels.contact.solver import IMPLICIT, IMPULSE
-from .kernels.lanes import aligned
-from .kernels.robot import Robot, robot_in_memory
-from .kernels.simulation import memory as at
-from .kernels.simulation import run
-from .kernels.simulation.ledger import ENERGY_JUMP, FINE, NOT_FINITE, SINGULAR
-from .kinematics import Points, neutral, point_rows
-from .model import ONE_DOF, Model
 
 WORST_QUATERNION = 1e-3
 """Largest error of the norm of a quaternion that `reset` takes and normalises."""

@@ -10,13 +10,13 @@ from threading import Lock
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checks import checked
-from .compiler import LANES
-from .contact.checks import check_range
-from .cores import count_cores
-from .description import Array
-from .errors import DivergedError, ParameterError, ShapeError
-from .kernels.simulation.ledger import FINE
+from ..compiler import LANES
+from ..contact.checks import check_range
+from ..core.arrays import Array
+from ..core.checks import checked
+from ..core.cores import count_cores
+from ..errors import DivergedError, ParameterError, ShapeError
+from ..kernels.simulation.ledger import FINE
 from .plant import Plant
 from .tile import Tile, form
 

@@ -12,9 +12,9 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from .description import Array
-from .errors import ParameterError, RobotDynamicsError, UnknownNameError
-from .model import Model
+from ..core.arrays import Array
+from ..errors import ParameterError, RobotDynamicsError, UnknownNameError
+from ..model.model import Model
 
 WINDOW, DEGREE = 0.1, 3
 """Savitzky-Golay filter: span [s] and degree of the polynomial; DEGREE + 2 samples where the span holds fewer."""
