@@ -20,6 +20,9 @@ from . import memory as at
 MARGIN = 2e-3
 """A point (or a joint near its stop) this far off at the end of the step still enters the solve [m, rad]."""
 
+NEAR = 1e-2
+"""Distances of contact points to a height field that are right [m]: more than they go in a step."""
+
 
 @inline
 def row_of(ground, c):
@@ -63,7 +66,7 @@ def clearance(robot, ground, b):
     if row == at.LOOSE:
         return 0.0
     x = row3(robot.w, row, rows.XW)
-    pen, _, _ = nearest_surface(ground.surfaces, ground.heights, x)
+    pen, _, _ = nearest_surface(ground.surfaces, ground.heights, x, 0.0)
     return max(0.0, pen - ground.gaps[b, at.SPAN])
 
 
@@ -147,10 +150,11 @@ def own_surface(ground, c, x):
     change places where one of them touches the other's already: forces and deflections belong to a surface.
     """
     half = ground.twins.shape[0]
-    pen, frame, surface = nearest_surface(ground.surfaces, ground.heights, x)
+    reach = ground.points[c, at.RADIUS] + NEAR
+    pen, frame, surface = nearest_surface(ground.surfaces, ground.heights, x, reach)
     if half > 0:
         first = c if c < half else c - half
-        other = other_surface(ground.surfaces, ground.heights, x, surface, normal_of(frame))
+        other = other_surface(ground.surfaces, ground.heights, x, reach, surface, normal_of(frame))
         was, twin_was = ground.points[first, at.SURFACE], ground.points[first + half, at.SURFACE]
         swapped = (twin_was == surface and surface >= 0) or (was == other[2] and other[2] >= 0)
         if swapped == (c < half):
