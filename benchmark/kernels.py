@@ -10,7 +10,7 @@ import numpy as np
 from robot_dynamics.compiler import lean
 from robot_dynamics.dynamics.algorithms import workspace
 from robot_dynamics.dynamics.kinematics import point_rows
-from robot_dynamics.kernels import batch, propagators
+from robot_dynamics.kernels import batch, derivatives, propagators
 from robot_dynamics.kernels.lanes import aligned
 from robot_dynamics.kernels.star import aba, crba, rnea
 from robot_dynamics.kernels.star.layout import MEMORY
@@ -58,6 +58,18 @@ def limb_loop(what, levels, robot, Q, V, X, memory, out, H, repeats):
                 aba.aba(levels, robot, Q[k], V[k], (X[k], NO_WRENCH, None), memory, out)
             else:
                 crba.crba(levels, robot, Q[k], H)
+
+
+@lean
+def derivative_loop(forward, topology, parameters, Q, V, X, w, qdd, out, repeats):
+    """`repeats` times the derivatives of RNEA or of ABA over all states."""
+    for _ in range(repeats):
+        for k in range(Q.shape[0]):
+            if forward:
+                tree_aba.aba(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, qdd)
+                derivatives.aba_derivatives(topology, parameters, Q[k], V[k], qdd, NO_WRENCH, w, out)
+            else:
+                derivatives.rnea_derivatives(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, out)
 
 
 @lean

@@ -4,10 +4,12 @@
 // The algorithms are the instantiations in the pin wheel's libpinocchio_default (an optimised build), reached by
 // PINOCCHIO_ENABLE_TEMPLATE_INSTANTIATION and by arguments that are Eigen::Ref: instantiated here, with -O3, they
 // are not faster, but take the compiler minutes and gigabytes.
+#include <pinocchio/algorithm/aba-derivatives.hpp>
 #include <pinocchio/algorithm/aba.hpp>
 #include <pinocchio/algorithm/crba.hpp>
 #include <pinocchio/algorithm/frames.hpp>
 #include <pinocchio/algorithm/jacobian.hpp>
+#include <pinocchio/algorithm/rnea-derivatives.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
 #include <pinocchio/multibody.hpp>
 
@@ -142,6 +144,10 @@ double robot_time(Robot* r, const char* name, const double* q_, const double* v_
   if (what == "aba")
     return seconds_per_call(count, repeats, [&](int i) { aba(m, d, q[i], v[i], x[i], Convention::WORLD); });
   if (what == "crba") return seconds_per_call(count, repeats, [&](int i) { crba(m, d, q[i], Convention::WORLD); });
+  if (what == "rnea derivatives")
+    return seconds_per_call(count, repeats, [&](int i) { computeRNEADerivatives(m, d, q[i], v[i], x[i]); });
+  if (what == "aba derivatives")
+    return seconds_per_call(count, repeats, [&](int i) { computeABADerivatives(m, d, q[i], v[i], x[i]); });
   if (what == "contact") return seconds_per_call(count, repeats, [&](int i) { contact_terms(*r, q[i]); });
   return -1.0;
 }

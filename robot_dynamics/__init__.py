@@ -29,6 +29,15 @@ from .dynamics.algorithms import (
     potential_energy,
     sparse_mass_matrix,
 )
+from .dynamics.derivatives import (
+    centroidal_map,
+    centroidal_map_rate,
+    centroidal_momentum_derivatives,
+    forward_dynamics_derivatives,
+    forward_dynamics_derivatives_batch,
+    inverse_dynamics_derivatives,
+    inverse_dynamics_derivatives_batch,
+)
 from .dynamics.evaluator import Evaluator
 from .dynamics.kinematics import (
     Points,
@@ -92,7 +101,10 @@ __all__ = [
     "center_of_mass",
     "center_of_mass_acceleration",
     "center_of_mass_velocity",
+    "centroidal_map",
+    "centroidal_map_rate",
     "centroidal_momentum",
+    "centroidal_momentum_derivatives",
     "closed_form",
     "closed_form_tree",
     "contact_inertia_inverse",
@@ -102,10 +114,14 @@ __all__ = [
     "difference",
     "forward_dynamics",
     "forward_dynamics_batch",
+    "forward_dynamics_derivatives",
+    "forward_dynamics_derivatives_batch",
     "gravity_forces",
     "integrate",
     "inverse_dynamics",
     "inverse_dynamics_batch",
+    "inverse_dynamics_derivatives",
+    "inverse_dynamics_derivatives_batch",
     "inverse_dynamics_world",
     "joint_wrenches",
     "kinetic_energy",

@@ -14,11 +14,13 @@ from robot_dynamics.model.model import mimic_law
 
 
 class Judge:
-    """Pinocchio's model of a URDF file, called with the states of `model`."""
+    """Pinocchio's model of a URDF file, called with the states of `model`; `mimic`: with its mimic joints if it can."""
 
-    def __init__(self, path: str, model: Model):
+    def __init__(self, path: str, model: Model, mimic: bool = True):
         root = () if not model.floating_base else (pin.JointModelFreeFlyer(),)
         try:
+            if not mimic:
+                raise ValueError("project the full tree")
             self.pin = pin.buildModelFromUrdf(path, *root, mimic=True)
             self.projected = False
         except ValueError:

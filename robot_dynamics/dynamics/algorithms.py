@@ -32,7 +32,7 @@ Kernels = tuple[Callable[..., bool], Callable[..., bool]]
 NO_WRENCH = np.empty(0)
 
 
-def _wrench(model: Model, f_ext: ArrayLike | None) -> Array:
+def flat_wrench(model: Model, f_ext: ArrayLike | None) -> Array:
     """Return f_ext as (6 nb,), or empty. Raises ShapeError."""
     return NO_WRENCH if f_ext is None else checked("f_ext", f_ext, (model.nb, 6)).flatten()
 
@@ -90,7 +90,7 @@ def inverse_dynamics(
     tau = H(q) qdd + C(q, qd) + G(q) - J^T f_ext. Returns (nv,); with a floating base the first six are the wrench the
     base would need, 0 for a motion that is physically possible.
     """
-    return _drive(model, RNEA, "qdd", q, qd, qdd, _wrench(model, f_ext))
+    return _drive(model, RNEA, "qdd", q, qd, qdd, flat_wrench(model, f_ext))
 
 
 def inverse_dynamics_world(
@@ -113,7 +113,7 @@ def _in_world(
     qdd = checked("qdd", qdd, (model.nv,))
     tau = np.empty(model.nv)
     wrenches = np.zeros((model.nb, 6)), np.zeros((model.nb, 6))
-    f_ext = _wrench(model, f_ext)
+    f_ext = flat_wrench(model, f_ext)
     world.inverse_dynamics_world(model.topology, model.parameters, q, qd, qdd, f_ext, tau, wrenches)
     return tau, wrenches
 
@@ -170,7 +170,7 @@ def articulated_body(
         raise ParameterError(f"no articulated inertias for robots with mimic joints, which '{model.name}' has")
     state = checked("q", q, (model.nq,)), checked("qd", qd, (model.nv,)), checked("tau", tau, (model.nv,))
     inertia, bias = np.empty((model.nb, 6, 6)), np.empty((model.nb, 6))
-    tree.articulated(model.topology, model.parameters, *state, _wrench(model, f_ext), inertia, bias)
+    tree.articulated(model.topology, model.parameters, *state, flat_wrench(model, f_ext), inertia, bias)
     twist = np.empty((model.nb, 6))
     body_motion.body_velocities(model.topology, model.parameters, *state[:2], twist)
     # the kernel's p^A is that of classical accelerations, larger by omega x v
@@ -204,7 +204,7 @@ def forward_dynamics(
     check_regular(model)
     if model.has_mimic:
         return _forward_dynamics_of_mimics(model, q, qd, tau, f_ext)
-    return _drive(model, ABA, "tau", q, qd, tau, _wrench(model, f_ext))
+    return _drive(model, ABA, "tau", q, qd, tau, flat_wrench(model, f_ext))
 
 
 def _forward_dynamics_of_mimics(
@@ -219,27 +219,28 @@ def _forward_dynamics_of_mimics(
     return qdd
 
 
-def _states(model: Model, Q: ArrayLike, QD: ArrayLike, name: str, X: ArrayLike) -> tuple[Array, Array, Array]:
+def checked_states(model: Model, Q: ArrayLike, QD: ArrayLike, name: str, X: ArrayLike) -> tuple[Array, Array, Array]:
+    """Return states (N, nq), (N, nv) and what `name` gives of each (N, nv). Raises ShapeError."""
     Q = checked("Q", Q, (-1, model.nq))
     return Q, checked("QD", QD, (len(Q), model.nv)), checked(name, X, (len(Q), model.nv))
 
 
 def inverse_dynamics_batch(model: Model, Q: ArrayLike, QD: ArrayLike, QDD: ArrayLike) -> Array:
     """Return tau (N, nv) of N states at once, on all cores, rows as in `inverse_dynamics`."""
-    Q, QD, QDD = _states(model, Q, QD, "QDD", QDD)
+    Q, QD, QDD = checked_states(model, Q, QD, "QDD", QDD)
     return _in_lanes(model, batch.inverse_dynamics, Q, QD, QDD)
 
 
 def forward_dynamics_batch(model: Model, Q: ArrayLike, QD: ArrayLike, TAU: ArrayLike) -> Array:
     """Return qdd (N, nv) of N states at once, on all cores, rows as in `forward_dynamics`; raises as that."""
-    Q, QD, TAU = _states(model, Q, QD, "TAU", TAU)
+    Q, QD, TAU = checked_states(model, Q, QD, "TAU", TAU)
     check_regular(model)
     if model.has_mimic:
         return np.array([forward_dynamics(model, *state) for state in zip(Q, QD, TAU, strict=True)]).reshape(QD.shape)
     if (limbed := model.limbs) is None:
         return _in_lanes(model, batch.forward_dynamics, Q, QD, TAU)
     by_limb = partial(batch.limbed_forward_dynamics, limbed.levels, model.parameters, model.nq, model.nv)
-    return _by_tiles(by_limb, Q, QD, TAU)
+    return by_tiles(by_limb, (Q, QD, TAU), (model.nv,))
 
 
 def _in_lanes(model: Model, kernel: Callable[..., None], Q: Array, QD: Array, X: Array) -> Array:
@@ -248,22 +249,27 @@ def _in_lanes(model: Model, kernel: Callable[..., None], Q: Array, QD: Array, X:
     def run(*states: Array) -> None:
         kernel(model.topology, model.parameters, *states, batch.tile(model.nq, model.nv, len(model.topology)))
 
-    return _by_tiles(run, Q, QD, X)
+    return by_tiles(run, (Q, QD, X), (model.nv,))
 
 
-def _by_tiles(kernel: Callable[..., None], Q: Array, QD: Array, X: Array) -> Array:
-    """What a kernel that takes LANES states or more makes of N of them, on all cores; fewer are repeated."""
-    out = np.empty(QD.shape)
+def by_tiles(kernel: Callable[..., None], given: tuple[Array, Array, Array], shape: tuple[int, ...]) -> Array:
+    """What a kernel that takes LANES states or more makes of N of them, on all cores; fewer are repeated.
+
+    given: Q, QD and a third vector of each. Returns N results of `shape`.
+    """
+    count = len(given[0])
+    out = np.empty((count, *shape))
 
     def run(part: slice) -> None:
-        states, count = [x[part] for x in (Q, QD, X, out)], len(Q[part])
-        if count < LANES:
-            states = [np.resize(x, (LANES, x.shape[1])) for x in states]
+        states = [x[part] for x in (*given, out)]
+        some = len(states[0])
+        if some < LANES:
+            states = [np.resize(x, (LANES, *x.shape[1:])) for x in states]
         kernel(*(x.reshape(-1) for x in states))
-        out[part] = states[-1][:count]
+        out[part] = states[-1][:some]
 
-    if QD.size:
-        in_slices(run, len(Q))
+    if out.size:
+        in_slices(run, count)
     return out
 
 

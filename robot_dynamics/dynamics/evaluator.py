@@ -8,8 +8,10 @@ from ..compiler import bound
 from ..core.arrays import Array
 from ..core.checks import checked
 from ..errors import ParameterError
+from ..kernels import derivatives
 from ..model.model import Model
-from .algorithms import check_regular, driver_of
+from .algorithms import check_regular, driver_of, workspace
+from .derivatives import Derivatives
 from .kinematics import neutral
 
 
@@ -25,7 +27,7 @@ class Evaluator:
     qdd : (nv,) acceleration; input of `inverse_dynamics`, output of `forward_dynamics`.
     tau : (nv,) generalised forces; output of `inverse_dynamics`, input of `forward_dynamics`.
     f_ext : (nb, 6) wrench [n, f] of the environment on every body, body axes; input of both.
-    H : (nv, nv) joint-space inertia; output of `mass_matrix`.
+    H : (nv, nv) joint-space inertia; output of `mass_matrix` and of `inverse_dynamics_derivatives`.
 
     Raises
     ------
@@ -35,7 +37,10 @@ class Evaluator:
         A joint has no inertia about its axis.
     """
 
-    __slots__ = ("H", "_aba", "_crba", "_rnea", "f_ext", "q", "qd", "qdd", "tau")
+    __slots__ = (
+        "H", "_aba", "_by_motion", "_by_state", "_crba", "_of_motion", "_of_tau", "_rnea", "f_ext", "q", "qd", "qdd",
+        "tau",
+    )  # fmt: skip
 
     def __init__(self, model: Model) -> None:
         """Evaluator of `model`, at rest in its neutral configuration."""
@@ -45,12 +50,16 @@ class Evaluator:
         self.q: Array = neutral(model)
         self.qd, self.qdd, self.tau = np.zeros((3, model.nv))
         self.f_ext = np.zeros((model.nb, 6))
-        self.H = np.zeros((model.nv, model.nv))
+        self._of_tau, self._of_motion = np.zeros((3, model.nv, model.nv)), np.zeros((4, model.nv, model.nv))
+        self.H = self._of_tau[2]
         push = self.f_ext.ravel()
         driver, robot, memory = driver_of(model)
         self._rnea = bound(driver.inverse_dynamics, *robot, self.q, self.qd, self.qdd, push, *memory, self.tau)
         self._aba = bound(driver.forward_dynamics, *robot, self.q, self.qd, self.tau, push, *memory, self.qdd)
         self._crba = bound(driver.mass_matrix, *robot, self.q, *memory, self.H)
+        point = model.topology, model.parameters, self.q, self.qd, self.qdd, push, workspace(model)
+        self._by_motion = bound(derivatives.inverse_dynamics_derivatives, *point, self._of_tau)
+        self._by_state = bound(derivatives.forward_dynamics_derivatives, *point, self._of_motion)
 
     def inverse_dynamics(self) -> Array:
         """Set and return tau of q, qd, qdd, f_ext: RNEA (R1-R5). Raises ShapeError for what is not finite."""
@@ -69,6 +78,21 @@ class Evaluator:
         if not self._crba():
             self._refuse("q")
         return self.H
+
+    def inverse_dynamics_derivatives(self) -> Derivatives:
+        """Set and return dtau_dq, dtau_dqd, H of q, qd, qdd, f_ext (V1-V8). Raises as `inverse_dynamics`."""
+        if not self._by_motion():
+            self._refuse("q", "qd", "qdd", "f_ext")
+        return self._of_tau[0], self._of_tau[1], self.H
+
+    def forward_dynamics_derivatives(self) -> Derivatives:
+        """Set qdd, and return dqdd_dq, dqdd_dqd, dqdd_dtau of q, qd, tau, f_ext (V9).
+
+        Raises as `forward_dynamics`.
+        """
+        self.forward_dynamics()
+        self._by_state()
+        return self._of_motion[0], self._of_motion[1], self._of_motion[2]
 
     def _refuse(self, *names: str) -> None:
         """Say which number is not finite."""

@@ -7,7 +7,8 @@ whole limb is walked by recursion on `levels`. Column k of lane o stands at `k *
 array. `i`, `iq`, `iv`: row of the joint at hand, its place in q and in qd.
 """
 
-from ..compiler import LANES, Lanes, inline, lane, lean, spread, stack, to_lane, transpose, wide
+from ..compiler import LANES, Lanes, inline, lane, lean, routine, spread, stack, to_lane, transpose, wide
+from .derivatives import aba_derivatives, rnea_derivatives
 from .lanes import aligned, lane3, lane6, lane9, to_lane3, to_lane6, to_lane9
 from .link import (
     accelerate,
@@ -119,6 +120,57 @@ def forward_dynamics(topology, parameters, Q, QD, tau, QDD, room):
         read(tau, nv, k, effort)
         aba_of_lanes(topology, parameters, Lanes(q), Lanes(qd), Lanes(effort), Lanes(none), Lanes(w), Lanes(qdd))
         write(qdd, nv, k, QDD)
+
+
+@routine
+def _aba_derivatives(topology, parameters, q, qd, qdd, f_ext, w, out):
+    """`aba_derivatives`, whatever it returns: a joint without inertia has been refused."""
+    aba_derivatives(topology, parameters, q, qd, qdd, f_ext, w, out)
+
+
+rnea_derivatives_of_lanes, aba_derivatives_of_lanes = spread(rnea_derivatives), spread(_aba_derivatives)
+
+
+def tile_of_derivatives(nq, nv, rows):
+    """Memory for LANES states: that of a `tile`, matrices."""
+    return *tile(nq, nv, rows), aligned((4, nv, nv, LANES))
+
+
+@lean
+def inverse_dynamics_derivatives(topology, parameters, Q, QD, QDD, out, room):
+    """`derivatives.rnea_derivatives` of states as in `inverse_dynamics`; out: three matrices of each state, flat."""
+    q, qd, qdd, _, w, none, matrices = room
+    nq, nv = q.shape[0], qd.shape[0]
+    size = 3 * nv * nv
+    count = QD.shape[0] // nv
+    for begin in range(0, count, LANES):
+        k = min(begin, count - LANES)
+        read(Q, nq, k, q)
+        read(QD, nv, k, qd)
+        read(QDD, nv, k, qdd)
+        rnea_derivatives_of_lanes(
+            topology, parameters, Lanes(q), Lanes(qd), Lanes(qdd), Lanes(none), Lanes(w), Lanes(matrices)
+        )
+        write(matrices, size, k, out)
+
+
+@lean
+def forward_dynamics_derivatives(topology, parameters, Q, QD, tau, out, room):
+    """`derivatives.aba_derivatives` of states as in `forward_dynamics`; out: three matrices of each state, flat."""
+    q, qd, effort, qdd, w, none, matrices = room
+    nq, nv = q.shape[0], qd.shape[0]
+    size = 3 * nv * nv
+    count = QD.shape[0] // nv
+    for begin in range(0, count, LANES):
+        k = min(begin, count - LANES)
+        read(Q, nq, k, q)
+        read(QD, nv, k, qd)
+        read(tau, nv, k, effort)
+        aba_of_lanes(topology, parameters, Lanes(q), Lanes(qd), Lanes(effort), Lanes(none), Lanes(w), Lanes(qdd))
+        aba_derivatives_of_lanes(
+            topology, parameters, Lanes(q), Lanes(qd), Lanes(qdd), Lanes(none), Lanes(w), Lanes(matrices)
+        )
+        write(matrices, size, k, out)
 
 
 # ---- equal limbs ---------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ names the joint that carries no inertia.
 
 import math
 
-from ..compiler import kernel, routine
+from ..compiler import abreast, anywhere, inline, kernel, routine
 
 
 @routine
@@ -22,8 +22,10 @@ def factorize(H):
         for i in range(k):
             H[k, i] /= H[k, k]
         for i in range(k):
-            for j in range(i + 1):
-                H[i, j] -= H[k, i] * H[k, j]
+            x = H[k, i]
+            if anywhere(x != 0.0):  # not of joints on other branches
+                for j in abreast(i + 1):
+                    H[i, j] -= x * H[k, j]
     return -1
 
 
@@ -39,6 +41,40 @@ def solve(L, x):
         for i in range(k):
             x[k] -= L[k, i] * x[i]
         x[k] /= L[k, k]
+
+
+@routine
+def solve_three(L, X):
+    """Solve L^T L X = B in place for all columns of three matrices at once; X (3, n, n) or more holds B."""
+    n = L.shape[0]
+    for k in range(n - 1, -1, -1):
+        scale_row(X, k, 1.0 / L[k, k])
+        for i in range(k):
+            if anywhere(L[k, i] != 0.0):
+                subtract_row(X, i, L[k, i], k)
+    for k in range(n):
+        for i in range(k):
+            if anywhere(L[k, i] != 0.0):
+                subtract_row(X, k, L[k, i], i)
+        scale_row(X, k, 1.0 / L[k, k])
+
+
+@inline
+def scale_row(X, i, s):
+    """Multiply row i of three matrices."""
+    for c in abreast(X.shape[2]):
+        X[0, i, c] *= s
+        X[1, i, c] *= s
+        X[2, i, c] *= s
+
+
+@inline
+def subtract_row(X, i, s, k):
+    """Subtract s times row k from row i, another one, of three matrices."""
+    for c in abreast(X.shape[2]):
+        X[0, i, c] -= s * X[0, k, c]
+        X[1, i, c] -= s * X[1, k, c]
+        X[2, i, c] -= s * X[2, k, c]
 
 
 @kernel

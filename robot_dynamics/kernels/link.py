@@ -128,6 +128,29 @@ def body_books(m, h, inertia, R, x, w, v):
 
 
 @inline
+def gyration(h, inertia, w, v):
+    """Gamma = [w] (2 I - tr I 1) - 2 [h] [v] (V3): moment, about the origin, by a change of angular velocity alone."""
+    J = inertia
+    t = J[0] + J[3] + J[5]
+    # rows of 2 I - tr I 1, then of [w] times it, then of 2 (v h^T - (h . v) 1) less
+    a, b, c = 2.0 * J[0] - t, 2.0 * J[3] - t, 2.0 * J[5] - t
+    d, e, f = 2.0 * J[1], 2.0 * J[2], 2.0 * J[4]
+    g = (2.0 * h[0], 2.0 * h[1], 2.0 * h[2])
+    s = dot(g, v)
+    return (
+        w[1] * e - w[2] * d - v[0] * g[0] + s,
+        w[1] * f - w[2] * b - v[0] * g[1],
+        w[1] * c - w[2] * f - v[0] * g[2],
+        w[2] * a - w[0] * e - v[1] * g[0],
+        w[2] * d - w[0] * f - v[1] * g[1] + s,
+        w[2] * e - w[0] * c - v[1] * g[2],
+        w[0] * d - w[1] * a - v[2] * g[0],
+        w[0] * b - w[1] * d - v[2] * g[1],
+        w[0] * f - w[1] * e - v[2] * g[2] + s,
+    )
+
+
+@inline
 def body_bias(h, inertia, w):
     """Force of a rigid body at a = al = 0 (pass 1 of ABA)."""
     return cross(w, cross(w, h)), cross(w, smul(inertia, w))
