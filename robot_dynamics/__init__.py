@@ -68,6 +68,7 @@ from .errors import RobotDynamicsError
 from .model.description import Rotor
 from .model.model import Model
 from .model.urdf import load_urdf
+from .simulation.batch import PlantBatch
 from .simulation.divergence import Divergence
 from .simulation.plant import Plant, PlantParams, SensorNoise
 from .simulation.rollout import Rollout, rollout_batch
@@ -84,6 +85,7 @@ __all__ = [
     "Model",
     "Plane",
     "Plant",
+    "PlantBatch",
     "PlantParams",
     "Points",
     "RobotDynamicsError",

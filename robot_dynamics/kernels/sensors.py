@@ -4,7 +4,7 @@
 
 import math
 
-from ..compiler import brief, inline
+from ..compiler import LANES, brief, inline, lean
 from .measured import ANGULAR, LINEAR, PLACE
 from .rows import part3, part3_to, part4, part6, part9
 from .scalar import ZERO3, add, cross, quaternion_matrix, sub, tmul
@@ -82,3 +82,26 @@ def take_command(command, q_des, qd_des, kp, kd, tau_ff):
         for j in range(command.shape[2]):
             command[0, i, j] = rows[i][j]
     return True
+
+
+@lean
+def take_commands(now, source, figures):
+    """Take figures [q_des, qd_des, kp, kd, tau_ff] for every step to come, each (plants or 1, n or 1).
+
+    now (tiles, 1, 5, n, LANES); source (tiles, LANES): whose figures a lane takes. Returns -1, or the first of figures
+    that is not finite or a negative gain: nothing is taken then.
+    """
+    for i in range(5):
+        x = figures[i]
+        for k in range(x.shape[0]):
+            for j in range(x.shape[1]):
+                if not abs(x[k, j]) < math.inf or (x[k, j] < 0.0 and i in (KP, KD)):
+                    return i
+    for t in range(now.shape[0]):
+        for i in range(5):
+            x = figures[i]
+            for j in range(now.shape[3]):
+                column = j if x.shape[1] > 1 else 0
+                for lane in range(LANES):
+                    now[t, 0, i, j, lane] = x[source[t, lane] if x.shape[0] > 1 else 0, column]
+    return -1

@@ -5,7 +5,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +35,7 @@ WORST_QUATERNION = 1e-3
 CLUSTER = 4
 """So many points on one body are worth a look at their distance from the ground together."""
 NO_LOG = np.empty((0, 0))
+Figure = TypeVar("Figure", float, Array)
 COMMANDED = ("q_des", "qd_des", "kp", "kd", "tau_ff")
 
 
@@ -146,7 +147,7 @@ class Contacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Energy:
+class Energy(Generic[Figure]):
     """Ledger since `reset` [J]: kinetic + potential + elastic = initial + work_in - dissipated_* + balance_error.
 
     `elastic` is stored in the contact springs. balance_error is that of the integration, first order in the timestep.
@@ -154,26 +155,27 @@ class Energy:
     do not explain of a floating robot's momentum; nan with a fixed base. work_in is that of actuators and pushes, and
     what contacts and stops lift that take back a depth. given_contact: sum over the steps in which contacts gave energy
     instead of taking it, part of dissipated_contact; a solver that did its duty leaves rounding there.
+    Numbers of a plant, arrays (N,) of a batch.
     """
 
-    kinetic: float
-    potential: float
-    elastic: float
-    initial: float
-    work_in: float
-    dissipated_joint: float
-    dissipated_contact: float
-    momentum_error: float
-    angular_momentum_error: float
-    given_contact: float = 0.0
+    kinetic: Figure
+    potential: Figure
+    elastic: Figure
+    initial: Figure
+    work_in: Figure
+    dissipated_joint: Figure
+    dissipated_contact: Figure
+    given_contact: Figure
+    momentum_error: Figure
+    angular_momentum_error: Figure
 
     @property
-    def total(self) -> float:
+    def total(self) -> Figure:
         """Kinetic + potential + elastic."""
         return self.kinetic + self.potential + self.elastic
 
     @property
-    def balance_error(self) -> float:
+    def balance_error(self) -> Figure:
         """Energy there is less the energy there should be."""
         return self.total - (self.initial + self.work_in - self.dissipated_joint - self.dissipated_contact)
 
@@ -285,27 +287,28 @@ class Plant:
         ShapeError
             Wrong length, values that are not finite, a quaternion that is not of unit length.
         """
-        q = _normalised(self.model, checked("q", q, (self.model.nq,)))
+        q = normalised(self.model, checked("q", q, (self.model.nq,)))
         qd = checked("qd", qd, (self.model.nv,))
         k = len(self.points)
         start = np.zeros((k, 2)) if deflection is None else checked("deflection", deflection, (k, 2))
-        for array in (*self._state, *self._command):
-            array[...] = 0
-        self._joints.data[at.MOTOR :] = 0.0
-        self._ground.points[:, at.DEFLECTION : at.FORCE_WORLD + 3] = 0.0
-        self._ground.points[:, at.SURFACE] = -1.0
+        self._ground.points[:, at.DEFLECTION : at.DEFLECTION + 2] = 0.0
         self._ground.points[:k, at.DEFLECTION : at.DEFLECTION + 2] = start
         self._state.q[:], self._state.qd[:] = q, qd
+        self.start_noise()
+        run.begin(self._arrays)
+
+    def start_noise(self) -> None:
+        """Draw the biases of `measure` anew, and forget that the plant stopped."""
         self._divergence: Divergence | None = None
         self._rng = np.random.default_rng(self.params.seed)
-        noise = self.params.noise
-        self._bias = {
-            "position": noise.position_bias * self._rng.standard_normal(self._n),
-            "velocity": noise.velocity_bias * self._rng.standard_normal(self._n),
-            "gyro": noise.gyro_bias * self._rng.standard_normal(3),
-            "accelerometer": noise.accelerometer_bias * self._rng.standard_normal(3),
-        }
-        run.begin(self._arrays)
+        noise, counts = self.params.noise, (self._n, self._n, 3, 3)
+        biases = noise.position_bias, noise.velocity_bias, noise.gyro_bias, noise.accelerometer_bias
+        self.bias = np.repeat(biases, counts) * self.draw()
+        self.deviation = np.repeat((noise.position, noise.velocity, noise.gyro, noise.accelerometer), counts)
+
+    def draw(self) -> Array:
+        """Random numbers (2 n + 6,) of one reading of joint positions, velocities, gyro and accelerometer."""
+        return self._rng.standard_normal(2 * self._n + 6)
 
     def look(self) -> None:
         """Have the memory of a step follow from the state, which something else than a step has written."""
@@ -454,6 +457,10 @@ class Plant:
     def stopped(self, status: int, command: Array) -> DivergedError:
         """Stay where a step under `command` (5, n) ended with this, not FINE; returns what tells so."""
         self._divergence = self._explained(status, command.copy())
+        return self.stopped_error()
+
+    def stopped_error(self) -> DivergedError:
+        """What tells that the plant stopped."""
         return DivergedError(f"the plant stopped: {self._divergence}; its last good state is kept")
 
     def explain(self) -> Divergence | None:
@@ -550,25 +557,9 @@ class Plant:
         return bound(sensors.read_sensors, *of_plant, mount, (position, velocity, effort), odometry, imu)
 
     @property
-    def energy(self) -> Energy:
+    def energy(self) -> Energy[float]:
         """Energy ledger and momentum balance."""
-        ledger = self._state.ledger
-        errors = (math.nan, math.nan)
-        if self.model.floating_base:
-            missing = ledger[at.MOMENTUM : at.MOMENTUM + 6] - ledger[at.ACCOUNTED : at.ACCOUNTED + 6]
-            errors = tuple(np.linalg.norm(missing.reshape(2, 3), axis=1))
-        return Energy(
-            kinetic=float(ledger[at.KINETIC]),
-            potential=float(ledger[at.POTENTIAL]),
-            elastic=float(ledger[at.ELASTIC]),
-            initial=float(ledger[at.INITIAL]),
-            work_in=float(ledger[at.WORK]),
-            dissipated_joint=float(ledger[at.DISSIPATED_JOINT]),
-            dissipated_contact=float(ledger[at.DISSIPATED_CONTACT]),
-            momentum_error=float(errors[0]),
-            angular_momentum_error=float(errors[1]),
-            given_contact=float(ledger[at.GIVEN]),
-        )
+        return Energy(*map(float, energies(self.model, self._state.ledger)))
 
     @property
     def solver(self) -> Solver:
@@ -580,40 +571,56 @@ class Plant:
 
     def measure(self) -> Measurement:
         """Sensor readings of this instant, with the noise and bias of `params.noise`."""
-        noise, rng, bias = self.params.noise, self._rng, self._bias
-        q, qd, joints = self._state.q, self._state.qd, self._n
-        v_index = self.model.v_index
-        orientation, omega, force = np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3), -self.model.gravity
-        if self.model.floating_base:
-            orientation, omega = q[3:7].copy(), qd[:3]
-            acceleration = self._state.base_rate[3:] + np.cross(omega, qd[3:6])
-            force = acceleration - _rotate_back(orientation, self.model.gravity)
-        return Measurement(
-            position=q[self.model.q_index] + bias["position"] + noise.position * rng.standard_normal(joints),
-            velocity=qd[v_index] + bias["velocity"] + noise.velocity * rng.standard_normal(joints),
-            effort=self.tau,
-            orientation=orientation,
-            angular_velocity=omega + bias["gyro"] + noise.gyro * rng.standard_normal(3),
-            linear_acceleration=force + bias["accelerometer"] + noise.accelerometer * rng.standard_normal(3),
-        )
+        state = self._state.q, self._state.qd, self.tau, self._state.base_rate
+        return readings(self.model, *state, self.bias, self.deviation * self.draw())
+
+
+def energies(model: Model, ledger: Array) -> list[Array]:
+    """What `Energy` holds, of ledgers (..., LEDGER)."""
+    columns = at.KINETIC, at.POTENTIAL, at.ELASTIC, at.INITIAL, at.WORK, at.DISSIPATED_JOINT, at.DISSIPATED_CONTACT
+    missing = ledger[..., at.MOMENTUM : at.MOMENTUM + 6] - ledger[..., at.ACCOUNTED : at.ACCOUNTED + 6]
+    errors = [np.linalg.norm(missing[..., k : k + 3], axis=-1) for k in (0, 3)]
+    if not model.floating_base:
+        errors = [np.full_like(error, np.nan) for error in errors]
+    return [ledger[..., k] for k in (*columns, at.GIVEN)] + errors
+
+
+def readings(model: Model, q: Array, qd: Array, tau: Array, base_rate: Array, bias: Array, noise: Array) -> Measurement:
+    """What sensors say in states q (..., nq), qd (..., nv), tau (..., n), base_rate (..., 6).
+
+    bias, noise (..., 2 n + 6): errors of joint positions and velocities, gyro and accelerometer.
+    """
+    n = len(model.joint_names)
+    orientation, omega, force = np.zeros((*q.shape[:-1], 4)), np.zeros((*q.shape[:-1], 3)), -model.gravity
+    orientation[..., 3] = 1.0
+    if model.floating_base:
+        orientation, omega = q[..., 3:7].copy(), qd[..., :3]
+        acceleration = base_rate[..., 3:] + np.cross(omega, qd[..., 3:6])
+        force = acceleration - _rotate_back(orientation, model.gravity)
+    parts = np.cumsum([n, n, 3])
+    exact = q[..., model.q_index], qd[..., model.v_index], omega, force
+    errors = (np.split(x, parts, axis=-1) for x in (bias, noise))
+    position, velocity, gyro, accelerometer = (x + b + d for x, b, d in zip(exact, *errors, strict=True))
+    return Measurement(position, velocity, tau, orientation, gyro, accelerometer)
 
 
 def _rotate_back(quaternion: Array, x: Array) -> Array:
-    """R(quaternion)^T x."""
-    u, w = quaternion[:3], quaternion[3]
+    """R(quaternion)^T x, of quaternions (..., 4)."""
+    u, w = quaternion[..., :3], quaternion[..., 3:]
     turned: Array = x - 2.0 * w * np.cross(u, x) + 2.0 * np.cross(u, np.cross(u, x))
     return turned
 
 
-def _normalised(model: Model, q: Array) -> Array:
-    """Return q with unit quaternions. Raises ShapeError if one is far from it."""
+def normalised(model: Model, q: Array) -> Array:
+    """Return q (..., nq) with unit quaternions. Raises ShapeError if one is far from it."""
     q = q.copy()
     for i in np.flatnonzero(model.topology[:, rows.KIND] == rows.FREE):
         part = slice(model.topology[i, rows.IQ] + 3, model.topology[i, rows.IQ] + 7)
-        size = np.linalg.norm(q[part])
-        if abs(size - 1.0) > WORST_QUATERNION:
-            raise ShapeError(f"the quaternion q[{part.start}:{part.stop}] must have unit length, got {size:.6g}")
-        q[part] /= size
+        size = np.linalg.norm(q[..., part], axis=-1, keepdims=True)
+        if (np.abs(size - 1.0) > WORST_QUATERNION).any():
+            worst = size.flat[np.argmax(np.abs(size - 1.0))]
+            raise ShapeError(f"the quaternion q[{part.start}:{part.stop}] must have unit length, got {worst:.6g}")
+        q[..., part] /= size
     return q
 
 

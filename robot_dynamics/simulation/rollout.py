@@ -16,7 +16,7 @@ from ..core.arrays import Array
 from ..core.checks import checked
 from ..core.cores import count_cores
 from ..errors import DivergedError, ParameterError, ShapeError
-from ..kernels.simulation.ledger import FINE
+from .batch import expect_alike
 from .plant import Plant
 from .tile import Tile, form
 
@@ -110,10 +110,10 @@ class _Run:
     taken: int = 0
     problem: str = ""
 
-    def ahead(self) -> Array:
-        """Commands of the steps to come."""
+    def given(self) -> Array:
+        """Commands of all steps, or the one that the plant holds."""
         held: Array = self.plant.bundles[-1].now if self.commands is None else self.commands
-        return held[self.taken :] if len(held) > 1 else held
+        return held
 
     def stop(self, problem: str) -> None:
         """Stay where the plant is."""
@@ -135,27 +135,27 @@ def _follow(runs: list[_Run], laying: Lock) -> None:
 
     Two threads that lay their tiles at once would pass the interpreter to and fro at every array: `laying` is for one.
     """
-    while len(runs) >= FEWEST:
-        with laying:
-            tile = Tile([run.plant for run in runs])
-        taken, status = tile.follow([run.ahead() for run in runs], [run.log[run.taken :] for run in runs])
-        tile.give_back()
-        for run, count, end in zip(runs, taken, status, strict=True):
-            run.taken += int(count)
-            if end != FINE:
-                run.stop(str(run.plant.stopped(end, run.ahead()[0])))
-        runs = [run for run in runs if not run.problem and run.taken < len(run.log)]
-    for run in runs:
-        _follow_alone(run)
+    if len(runs) < FEWEST:
+        for run in runs:
+            _follow_alone(run)
+        return
+    with laying:
+        tile = Tile([run.plant for run in runs])
+    taken = tile.follow([run.given() for run in runs], [run.log for run in runs])
+    tile.give_back()
+    for run, count in zip(runs, taken, strict=True):
+        run.taken = int(count)
+        if run.plant.explain() is not None:
+            run.stop(str(run.plant.stopped_error()))
 
 
 def _follow_alone(run: _Run) -> None:
-    """Take one plant through the steps that it has left."""
+    """Take one plant through all steps."""
     begin, h = run.plant.time, run.plant.params.timestep
     try:
-        run.plant.follow(None if run.commands is None else run.ahead(), run.log[run.taken :])
+        run.plant.follow(run.commands, run.log)
     except DivergedError as error:
-        run.taken += round((run.plant.time - begin) / h)
+        run.taken = round((run.plant.time - begin) / h)
         run.stop(str(error))
     else:
         run.taken = len(run.log)
@@ -163,25 +163,10 @@ def _follow_alone(run: _Run) -> None:
 
 def _check(plants: Sequence[Plant], duration: float, forces: bool) -> int:
     """Number of steps in `duration`. Raises ParameterError if the plants cannot share arrays or time."""
-    if not plants:
-        raise ParameterError("plants must hold at least one Plant, got none")
-    if len({id(plant) for plant in plants}) < len(plants):
-        raise ParameterError("plants must be different objects, but the same Plant stands there more than once")
-    expected = _sizes(plants[0], forces)
-    for i, plant in enumerate(plants):
-        for what, size in _sizes(plant, forces).items():
-            if size != expected[what]:
-                raise ParameterError(f"plants must have one {what}, but plant {i} has {size:g}, not {expected[what]:g}")
+    expect_alike(plants, points=forces)
     h = plants[0].params.timestep
     check_range("duration", duration, h)
     return round(duration / h)
-
-
-def _sizes(plant: Plant, forces: bool) -> dict[str, float]:
-    """What plants must have in common."""
-    model = plant.model
-    sizes = {"timestep": plant.params.timestep, "nq": model.nq, "nv": model.nv, "joint count": len(model.joint_names)}
-    return sizes | {"count of contact points": len(plant.points)} if forces else sizes
 
 
 def _figures(given: Sequence[ArrayLike | None], shape: tuple[int, int, int]) -> list[Array] | None:

@@ -5,14 +5,13 @@
 The bundles of arrays and their columns (`at.`) are those of `memory`; nothing is allocated.
 """
 
-from ...compiler import anywhere, inline, lean, routine, spread
+from ...compiler import anywhere, inline, lean, routine
 from .. import rows
 from ..bodies import point_position, point_velocity
 from ..contact.solver import IMPULSE, Scratch, largest_residual, solve
 from ..robot import Robot, update_poses
 from ..rows import part3_to, row3, set3
 from ..scalar import add
-from ..tree.placement import place
 from . import memory as at
 from .actuators import actuator_of, copy, delay_command, update_efforts
 from .constraints import apply_response, assemble, rebounds_give_energy, store_forces, system_of
@@ -49,16 +48,22 @@ def point_force(ground, c):
     return add(f, row3(ground.points, c + half, at.FORCE_WORLD)) if half > 0 else f
 
 
+@inline
+def locate_point(robot, ground, c):
+    """World position and velocity of contact point c, where it touches."""
+    _, _, arm, _ = touching(robot, ground, c)
+    return point_position(robot.w, row_of(ground, c), arm), point_velocity(robot.w, row_of(ground, c), arm, rows.W)
+
+
 @routine
 def locate_plain(plant, position, velocity, force):
     """`locate`, within kernels."""
     plant = named(plant)
-    robot, ground = plant.robot, plant.ground
     for c in range(position.shape[0]):
-        _, _, arm, _ = touching(robot, ground, c)
-        set3(position, c, 0, point_position(robot.w, row_of(ground, c), arm))
-        set3(velocity, c, 0, point_velocity(robot.w, row_of(ground, c), arm, rows.W))
-        set3(force, c, 0, point_force(ground, c))
+        x, v = locate_point(plant.robot, plant.ground, c)
+        set3(position, c, 0, x)
+        set3(velocity, c, 0, v)
+        set3(force, c, 0, point_force(plant.ground, c))
 
 
 @lean
@@ -125,6 +130,13 @@ def write_log(joints, ground, state, row):
         row[joint + j] = joints.data[at.MOTOR, actuator_of(joints, j)]
     for c in range((row.shape[0] - point) // 3):
         part3_to(row, point + 3 * c, point_force(ground, c))
+
+
+@inline
+def set_all(x, value):
+    """Have one value everywhere in a vector."""
+    for k in range(x.shape[0]):
+        x[k] = value
 
 
 @routine
@@ -195,25 +207,38 @@ def take(plant, steps, log):
 
 
 @routine
-def take_each(plant, steps, log, status):
-    """`take` of LANES robots; status (1,): why each one stopped."""
-    place(plant.robot.topology, plant.robot.parameters, plant.state.q, plant.robot.w)
-    status[0] = take(plant, steps, log)
-
-
-take_lanes = spread(take_each)
+def clear(joints, ground, state, command):
+    """Forget what was before the state at hand: forces, motors, commands, pushes, time and ledger."""
+    for _, array in enumerate((state.qdd, state.base_rate, state.ledger, state.last_ledger)):
+        set_all(array, 0.0)
+    for k in range(at.COUNTERS):
+        state.counters[k] = 0
+    for k in range(at.MOTOR, at.JOINT_FIGURES):
+        set_all(joints.data[k], 0.0)
+    for c in range(ground.points.shape[0]):
+        set_all(ground.points[c, at.FORCE : at.FORCE_WORLD + 3], 0.0)
+        ground.points[c, at.SURFACE] = -1.0
+    for i in range(5):
+        set_all(command.acting[i], 0.0)
+        for k in range(command.now.shape[0]):
+            set_all(command.now[k, i], 0.0)
+        for k in range(command.queue.shape[0]):
+            set_all(command.queue[k, i], 0.0)
+    for k in range(at.PUSHES):
+        set_all(command.pushes[k], 0.0)
 
 
 @routine
 def begin_plain(plant):
     """`begin`, within kernels."""
     plant = named(plant)
+    clear(plant.joints, plant.ground, plant.state, plant.command)
     start_ledger(plant.robot, plant.ground, plant.state, plant.settings)
 
 
 @lean
 def begin(plant):
-    """Initialise the energy ledger at the state as it is; plant: as for `named`."""
+    """Start anew at q, qd and the points' deflection: no command, no push, a new ledger; plant: as for `named`."""
     begin_plain(plant)
 
 
@@ -243,15 +268,3 @@ def run(plant, steps, log):
     plant: as for `named`. Returns FINE, or why it stopped: the state is then that of the last good step.
     """
     return run_plain(plant, steps, log)
-
-
-@lean
-def run_lanes(plant, steps, log, status):
-    """`run` of LANES robots at once, one per SIMD lane; arrays that are not the same for all come as `Lanes`.
-
-    Ends with the step in which any of them stops. status (1, LANES): FINE, or why each one stopped.
-    """
-    robot, joints, ground, state, settings, command, problem, work = plant
-    bundles = Robot(*robot), at.Joints(*joints), at.Ground(*ground), at.State(*state), at.Settings(*settings)
-    laned = at.Plant(*bundles, at.Command(*command), at.Problem(*problem, Scratch(*work)))  # type: ignore[call-arg]
-    take_lanes(laned, steps, log, status)
