@@ -9,12 +9,13 @@ import textwrap
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..contact.checks import check_range
-from ..contact.points import contact_points
+from ..contact.points import MeshPoints, collision_meshes, points_with
 from ..control.robot import immovable, load_robot, root_link
 from ..model.model import Model
 from . import solids
@@ -33,6 +34,13 @@ DEEPEST_GUIDES = 30
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
+    parser.add_argument(
+        "--mesh-path",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="also look for collision meshes there: a package or a folder of packages; may be repeated",
+    )
     parser.add_argument(
         "--density",
         type=float,
@@ -54,9 +62,10 @@ def run(args: argparse.Namespace) -> int:
     """Print the robot: 0 also when there is something to warn of."""
     if args.density is not None:
         check_range("--density", args.density, 0.0, open_low=True)
-    robot, rows = describe(load_robot(args.urdf, floating_base=args.floating_base)), []
+    robot, rows = describe(load_robot(args.urdf, floating_base=args.floating_base, mesh_path=args.mesh_path)), []
     if args.density is not None:
-        rows = list(solids.beside(solids.shaped(args.urdf, args.shapes), args.density))
+        shaped = replace(solids.shaped(args.urdf, args.shapes), mesh_path=tuple(args.mesh_path))
+        rows = list(solids.beside(shaped, args.density))
         robot["solids"] = [row.values() for row in rows]
     if args.json:
         print(json.dumps(robot, indent=2))
@@ -73,7 +82,7 @@ def describe(model: Model) -> dict[str, Any]:
     report = model.report
     with warnings.catch_warnings(record=True) as unread:
         warnings.simplefilter("always")
-        points = contact_points(model)
+        points = points_with(model, meshes := collision_meshes(model))
     return {
         "name": model.name,
         "root": root_link(model.robot),
@@ -86,12 +95,18 @@ def describe(model: Model) -> dict[str, Any]:
         "joints": list(joints(model)),
         "mimic": dict(report.mimic),
         "contact_points": dict(Counter(points.link)),
+        "meshes": [row(mesh, found) for (mesh, _), found in meshes.items() if not found.problem],
         "nonphysical": list(report.nonphysical),
         "singular": list(report.singular),
         "immovable": list(immovable(model)),
         "unread_meshes": [str(warning.message) for warning in unread],
         "dropped": dict(report.dropped),
     }
+
+
+def row(mesh: str, found: MeshPoints) -> dict[str, Any]:
+    """Say what stands for a collision mesh."""
+    return {"mesh": mesh, "triangles": found.corners // 3, "points": len(found.points), "error": found.error}
 
 
 def bodies(model: Model) -> Iterator[dict[str, Any]]:
@@ -219,11 +234,24 @@ def notes(console: "Console", robot: dict[str, Any]) -> None:
     more = f"; {len(unread) - 1} more like it" if unread[1:] else ""
     listed(console, "mimic joints", [f"{name} = {law}" for name, law in robot["mimic"].items()])
     listed(console, "contact candidates", counts(robot["contact_points"]) or ["none"])
+    mesh_notes(console, robot["meshes"])
     listed(console, "without inertia: forward dynamics refuses this robot", robot["singular"], "red")
     sentences(console, "odd inertias, used as they are", robot["nonphysical"])
     sentences(console, "no motor moves these joints; see the parameter joint_friction", robot["immovable"])
     sentences(console, "collision meshes not read", [sentence + more for sentence in unread[:1]])
     listed(console, "tags of the URDF not used", counts(robot["dropped"]))
+
+
+def mesh_notes(console: "Console", meshes: list[dict[str, Any]]) -> None:
+    """Lay out what stands for each collision mesh."""
+    if not meshes:
+        return
+    table = new_table("collision mesh", "triangles", "points", "hull falls short by mm", left=1)
+    for mesh in meshes:
+        name = "/".join(mesh["mesh"].split("/")[-2:])
+        table.add_row(name, str(mesh["triangles"]), str(mesh["points"]), f"{1e3 * mesh['error']:.2f}")
+    console.print()
+    console.print(table)
 
 
 def listed(console: "Console", title: str, items: list[str], style: str = "") -> None:

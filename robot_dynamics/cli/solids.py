@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The inertias of a URDF beside those that its shapes would have: the part of `robot_dynamics inspect --density`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -106,13 +106,13 @@ def beside(robot: Robot, density: float) -> Iterator[Beside]:
     """Integrate over the shapes of every link that has some."""
     for link in robot.links:
         if link.shapes:
-            yield one(link, density, robot.folder)
+            yield one(link, density, robot.folder, robot.mesh_path)
 
 
-def one(link: Link, density: float, folder: str) -> Beside:
+def one(link: Link, density: float, folder: str, path: Sequence[str] = ()) -> Beside:
     """Answer for one link."""
     try:
-        found = solid(link.shapes, density, folder)
+        found = solid(link.shapes, density, folder, path)
     except (OSError, ValueError) as problem:
         return Beside(link.name, link.inertial, None, str(problem))
     if not found.mass:

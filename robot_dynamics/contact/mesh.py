@@ -1,86 +1,76 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Points that carry a mesh: STL files, found as ROS finds them, reduced to their extremes."""
+"""Points that carry a mesh: few of its vertices, whose convex hull is nearly that of all (D10)."""
 
-import os
-import re
-from collections.abc import Iterator
-from pathlib import Path
+from itertools import combinations
 
 import numpy as np
 
 from ..core.arrays import Array
 
-VERTEX = re.compile(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)")
-TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-
-
-def read_stl(path: Path) -> Array:
-    """Corners (k, 3) of the triangles of a binary or ASCII STL file.
-
-    Raises
-    ------
-    OSError, ValueError
-        The file cannot be read, or holds no triangles or numbers that are not finite.
-    """
-    data = path.read_bytes()
-    count = int.from_bytes(data[80:84], "little")
-    if len(data) >= 84 and len(data) == 84 + TRIANGLE.itemsize * count:
-        corners = np.frombuffer(data, TRIANGLE, count, 84)["corners"].reshape(-1, 3).astype(float)
-    else:
-        corners = np.array([[float(x) for x in match] for match in VERTEX.findall(data)]).reshape(-1, 3)
-    if not len(corners) or not np.isfinite(corners).all():
-        raise ValueError(f"{path} is no STL file with finite triangles")
-    return corners
-
-
-def _candidates(mesh: str, folder: str) -> Iterator[Path]:
-    """Yield where the file named in a URDF may be: beside the URDF and upwards, then where ROS looks."""
-    start = Path(folder or ".").resolve()
-    package, _, inside = mesh.removeprefix("package://").partition("/")
-    if not mesh.startswith("package://"):
-        yield start / mesh.removeprefix("file://")
-        return
-    for above in (start, *start.parents):
-        yield above.parent / package / inside if above.name == package else above / package / inside
-    for entry in filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(":")):
-        yield Path(entry) / package / inside
-        if Path(entry).name == package:
-            yield Path(entry) / inside
-    for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(":")):
-        yield Path(prefix) / "share" / package / inside
-
-
-def find_mesh(mesh: str, folder: str) -> Path:
-    """File of a URDF's mesh name (path, file:// or package://).
-
-    Raises
-    ------
-    FileNotFoundError
-        It is in none of the places looked at.
-    """
-    for path in _candidates(mesh, folder):
-        if path.is_file():
-            return path
-    raise FileNotFoundError(f"mesh {mesh} is not beside the URDF, nor on ROS_PACKAGE_PATH or AMENT_PREFIX_PATH")
+MOST_POINTS = 32
+"""Of one mesh."""
+TOLERANCE = 5e-4
+"""No further points are added once the hull falls short of the mesh's by less than this [m]."""
+FACE = 17
+"""Directions along either edge of a face of the cube that `DIRECTIONS` come from."""
+AT_ONCE = 64
+"""Directions looked at together: bounds the memory for large meshes."""
 
 
 def _directions() -> Array:
-    """Thirty-two well spread unit vectors: corners of the icosahedron and of its dual dodecahedron."""
-    g = 0.5 * (1.0 + np.sqrt(5.0))
-    signs = [(a, b) for a in (1.0, -1.0) for b in (1.0, -1.0)]
-    first = [(0.0, a, b * g) for a, b in signs] + [(0.0, a / g, b * g) for a, b in signs]
-    turned = [np.roll(x, k) for x in first for k in range(3)]
-    cube = [(a, b, c) for a, b in signs for c in (1.0, -1.0)]
-    x = np.array([*turned, *cube])
-    return x / np.linalg.norm(x, axis=1)[:, None]
+    """Unit vectors (1538, 3) at most 4 degrees from any direction, the same mirrored in every plane of the axes."""
+    along = np.tan(np.linspace(-0.25 * np.pi, 0.25 * np.pi, FACE))
+    a, b = (x.ravel() for x in np.meshgrid(along, along))
+    sides = [np.column_stack([np.full(a.size, side), a, b]) for side in (-1.0, 1.0)]
+    faces = [np.roll(side, k, axis=1) for side in sides for k in range(3)]
+    x = np.unique(np.round(np.vstack(faces), 12), axis=0)
+    unit: Array = x / np.linalg.norm(x, axis=1)[:, None]
+    return unit
 
 
 DIRECTIONS = _directions()
 
 
-def support_points(vertices: Array) -> Array:
-    """The vertices (at most 32) that lie farthest along each of DIRECTIONS, without repeats, in file order."""
-    farthest = np.argmax(vertices @ DIRECTIONS.T, axis=0)
-    _, first = np.unique(vertices[farthest], axis=0, return_index=True)
-    return vertices[np.sort(farthest[first])]
+def support_points(vertices: Array, most: int = MOST_POINTS, tolerance: float = TOLERANCE) -> tuple[Array, float]:
+    """Choose at most `most` of the vertices (k, 3), whose convex hull stands for that of all (D10).
+
+    Greedy: where the hull of the chosen falls short of all the most, the vertex that lies farthest there is next, until
+    that is less than `tolerance` [m].
+
+    Returns
+    -------
+    (Array, float)
+        The points (n, 3) and their support error [m]: by how much their hull falls short, the most over DIRECTIONS and
+        the normals of its faces.
+    """
+    extreme = _extremes(np.unique(vertices, axis=0))
+    reach = extreme @ DIRECTIONS.T  # vertex by direction
+    first = int(np.argmax(reach.max(axis=0) - 0.5 * DIRECTIONS @ (extreme.min(axis=0) + extreme.max(axis=0))))
+    chosen = [int(np.argmax(reach[:, first]))]
+    while True:
+        u = np.vstack([DIRECTIONS, face_normals(extreme[chosen])])
+        reach = np.hstack([reach[:, : len(DIRECTIONS)], extreme @ u[len(DIRECTIONS) :].T])
+        short = reach.max(axis=0) - reach[chosen].max(axis=0)
+        worst = int(np.argmax(short))
+        if short[worst] <= tolerance or len(chosen) == most:
+            return extreme[np.sort(chosen)], float(short[worst])
+        chosen.append(int(np.argmax(reach[:, worst])))
+
+
+def face_normals(points: Array) -> Array:
+    """Outward unit normals (m, 3) of the faces of the convex hull of a few points (n, 3): every triple is tried."""
+    a, b, c = points[np.array(list(combinations(range(len(points)), 3)), dtype=np.intp).reshape(-1, 3).T]
+    normal = np.cross(b - a, c - a)
+    size = np.linalg.norm(normal, axis=1)
+    flat = 1e-9 * np.ptp(points, axis=0).max() ** 2
+    normal, a = normal[size > flat] / size[size > flat, None], a[size > flat]
+    height = normal @ points.T - np.einsum("ki,ki->k", normal, a)[:, None]
+    slack = 1e-9 * np.ptp(points, axis=0).max()
+    return np.vstack([normal[(height <= slack).all(axis=1)], -normal[(height >= -slack).all(axis=1)]])
+
+
+def _extremes(vertices: Array) -> Array:
+    """The vertices that lie farthest along any of DIRECTIONS."""
+    own = [np.argmax(vertices @ part.T, axis=0) for part in np.array_split(DIRECTIONS, len(DIRECTIONS) // AT_ONCE)]
+    return vertices[np.unique(np.concatenate(own))]

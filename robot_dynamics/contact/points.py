@@ -3,16 +3,32 @@
 """Contact points from collision geometry (D1: a body and a position in body coordinates)."""
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..core.arrays import Array
 from ..dynamics.kinematics import Points
-from ..model.description import Shape
+from ..model.description import Robot, Shape
+from ..model.mesh_files import find_mesh, read_mesh
 from ..model.model import Model
-from .mesh import find_mesh, read_stl, support_points
+from .mesh import MOST_POINTS, support_points
 
 RIM_POINTS = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeshPoints:
+    """What stands for a collision mesh: points (n, 3) of the `corners` of its triangles in mesh axes, scaled.
+
+    `error`: by how much the convex hull of the points falls short of that of the mesh, at most [m]. `problem`: why the
+    mesh could not be read; the one point is then its origin.
+    """
+
+    points: Array
+    corners: int = 0
+    error: float = 0.0
+    problem: str = ""
 
 
 def _corners(size: tuple[float, ...]) -> Array:
@@ -28,60 +44,87 @@ def _rims(radius: float, length: float) -> Array:
     return np.vstack([np.column_stack([circle, np.full(RIM_POINTS, z)]) for z in (0.5 * length, -0.5 * length)])
 
 
-def _mesh_points(shape: Shape, link: str, folder: str) -> Array:
+def mesh_points(shape: Shape, robot: Robot, most: int = MOST_POINTS) -> MeshPoints:
+    """Find, read and reduce the mesh of a shape to at most `most` points (`support_points`)."""
     try:
-        vertices = read_stl(find_mesh(shape.mesh, folder))
-    except (OSError, ValueError) as error:
-        warnings.warn(f"collision mesh of link '{link}': {error}; its origin is used as a contact point", stacklevel=3)
-        return np.zeros((1, 3))
-    return support_points(vertices * shape.size)
+        corners = read_mesh(find_mesh(shape.mesh, robot.folder, robot.mesh_path)) * shape.size
+    except (OSError, ValueError) as problem:
+        return MeshPoints(np.zeros((1, 3)), problem=str(problem))
+    points, error = support_points(corners, most)
+    return MeshPoints(points, len(corners), error)
 
 
-def shape_points(shape: Shape, link: str, folder: str) -> tuple[Array, float]:
-    """Points (k, 3) of one shape in link axes, and the radius of the ball around each [m].
-
-    Box: 8 corners. Sphere: its centre with its radius. Capsule: the centres of its two ends with its radius.
-    Cylinder: 8 points on either rim. Mesh: its extremes in 32 directions; unreadable, its origin with a warning.
-    """
-    radius = 0.0
+def _primitive_points(shape: Shape) -> tuple[Array, float]:
     if shape.kind == "box":
-        local = _corners(shape.size)
-    elif shape.kind == "sphere":
-        local, radius = np.zeros((1, 3)), shape.size[0]
-    elif shape.kind == "capsule":
+        return _corners(shape.size), 0.0
+    if shape.kind == "sphere":
+        return np.zeros((1, 3)), shape.size[0]
+    if shape.kind == "capsule":
         half = 0.5 * shape.size[1]
-        local, radius = np.array([[0.0, 0.0, half], [0.0, 0.0, -half]]), shape.size[0]
-    elif shape.kind == "cylinder":
-        local = _rims(shape.size[0], shape.size[1])
-    else:
-        local = _mesh_points(shape, link, folder)
-    return local @ shape.R.T + shape.p, radius
+        return np.array([[0.0, 0.0, half], [0.0, 0.0, -half]]), shape.size[0]
+    return _rims(shape.size[0], shape.size[1]), 0.0
+
+
+def collision_meshes(model: Model) -> dict[tuple[str, tuple[float, ...]], MeshPoints]:
+    """What stands for each collision mesh of the links that move, by its name and scale; each file is read once."""
+    found: dict[tuple[str, tuple[float, ...]], MeshPoints] = {}
+    for i, shapes in enumerate(model.shapes):
+        for shape in shapes if model.link_bodies[i] else ():
+            if shape.kind == "mesh" and (shape.mesh, shape.size) not in found:
+                found[shape.mesh, shape.size] = mesh_points(shape, model.robot)
+    return found
 
 
 def contact_points(model: Model) -> Points:
-    """Contact points of every collision shape, link by link in the order of `model.link_names` (see `shape_points`).
+    """Contact points of every collision shape, link by link in the order of `model.link_names`.
+
+    Box: 8 corners. Sphere: its centre with its radius. Capsule: the centres of its two ends with its radius.
+    Cylinder: 8 points on either rim. Mesh: at most 32 of its vertices (`support_points`); one that cannot be read: its
+    origin, with a warning that says why.
 
     Returns
     -------
     Points
         Positions (k, 3) in body axes; links of the fixed base are left out, they cannot move.
     """
+    return points_with(model, collision_meshes(model))
+
+
+def points_with(model: Model, meshes: dict[tuple[str, tuple[float, ...]], MeshPoints]) -> Points:
+    """Answer of `contact_points` with these points for the meshes."""
     body: list[int] = []
     position: list[Array] = []
     link: list[str] = []
     radius: list[float] = []
+    unread: dict[str, list[str]] = {}
     for i, name in enumerate(model.link_names):
         if model.link_bodies[i] == 0:
             continue
         for shape in model.shapes[i]:
-            local, size = shape_points(shape, name, model.robot.folder)
+            if shape.kind == "mesh":
+                mesh, size = meshes[shape.mesh, shape.size], 0.0
+                local = mesh.points
+                if mesh.problem:
+                    unread.setdefault(mesh.problem, []).append(name)
+            else:
+                local, size = _primitive_points(shape)
+            local = local @ shape.R.T + shape.p
             body += [int(model.link_bodies[i])] * len(local)
             position += list(local @ model.link_R[i].T + model.link_p[i])
             link += [name] * len(local)
             radius += [size] * len(local)
+    for problem, links in unread.items():
+        warnings.warn(f"{_named(links)}: {problem}; the mesh's origin is its contact point", stacklevel=3)
     return Points(
         body=np.array(body, dtype=np.int64),
         position=np.array(position).reshape(-1, 3),
         link=tuple(link),
         radius=np.array(radius),
     )
+
+
+def _named(links: list[str]) -> str:
+    """Name the links whose collision mesh it is about, the first three of many."""
+    names = list(dict.fromkeys(links))
+    more = f" and {len(names) - 3} more" if names[3:] else ""
+    return f"collision mesh of link{'s' if names[1:] else ''} {', '.join(repr(name) for name in names[:3])}{more}"

@@ -2,33 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mass, centre and inertia of the shapes of a link, if they were solid and of one density."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from ..core.arrays import Array
 from ..model.description import Inertial, Shape
+from ..model.mesh_files import find_mesh, read_mesh
 from ..spatial import rotated_inertia, shifted_inertia
-from .mesh import find_mesh, read_stl
 
 LEAK = 1e-3
 """A mesh whose triangles' area vectors leave over more than this share of its area is not closed."""
 
 
-def solid(shapes: Iterable[Shape], density: float, folder: str) -> Inertial:
+def solid(shapes: Iterable[Shape], density: float, folder: str, path: Sequence[str] = ()) -> Inertial:
     """Mass, centre and inertia of shapes as solids, in the axes of their link (S13-S15); overlaps count twice.
 
     Parameters
     ----------
     density : [kg/m^3].
-    folder : of the URDF, for meshes.
+    folder, path : of the URDF, for meshes; see `find_mesh`.
 
     Raises
     ------
     OSError, ValueError
         A mesh that cannot be read, is not closed, or encloses nothing.
     """
-    parts = [solid_shape(shape, density, folder) for shape in shapes]
+    parts = [solid_shape(shape, density, folder, path) for shape in shapes]
     mass = sum(part.mass for part in parts)
     if not mass:
         return Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
@@ -37,10 +37,10 @@ def solid(shapes: Iterable[Shape], density: float, folder: str) -> Inertial:
     return Inertial(mass, com, inertia)
 
 
-def solid_shape(shape: Shape, density: float, folder: str) -> Inertial:
+def solid_shape(shape: Shape, density: float, folder: str, path: Sequence[str] = ()) -> Inertial:
     """Answer for one shape; raises as `solid`."""
     if shape.kind == "mesh":
-        own = _solid_mesh(read_stl(find_mesh(shape.mesh, folder)) * shape.size, shape.mesh)
+        own = _solid_mesh(read_mesh(find_mesh(shape.mesh, folder, path)) * shape.size, shape.mesh)
     else:
         own = _PRIMITIVES[shape.kind](*shape.size)
     inertia = rotated_inertia(shape.R.T, own.inertia)

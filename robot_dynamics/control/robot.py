@@ -27,6 +27,7 @@ def load_robot(
     damping: Sequence[float] = (AS_IN_URDF,),
     friction: Sequence[float] = (AS_IN_URDF,),
     gravity: ArrayLike = GRAVITY,
+    mesh_path: Sequence[str] = (),
 ) -> Model:
     """Load the robot in a URDF, given as for `load_urdf`.
 
@@ -37,6 +38,7 @@ def load_robot(
     damping, friction : viscous [N m s/rad, N s/m] and Coulomb friction [N m, N] in place of the URDF's, one or per
         joint; -1: as in the URDF.
     gravity : (3,) [m/s^2] along the world's axes.
+    mesh_path : folders in which collision meshes are looked for, after the one of the URDF.
 
     Raises
     ------
@@ -45,7 +47,7 @@ def load_robot(
     ParameterError
         Other than one value or one per joint.
     """
-    robot = read_urdf(source)
+    robot = replace(read_urdf(source), mesh_path=tuple(filter(None, mesh_path)))
     moves = floating_base and root_moves(robot)
     model = build_model(robot, floating_base=moves, armature=armature, gravity=gravity)
     n = len(model.joint_names)

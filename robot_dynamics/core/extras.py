@@ -12,6 +12,8 @@ EXTRAS = {
     "rclpy": "ros",
     "yaml": "world",
     "PIL": "world",
+    "trimesh": "meshes",
+    "collada": "meshes",
 }
 """Importable module -> extra of this package that brings it."""
 
@@ -21,6 +23,7 @@ APT = {
     "xacro": "ros-{distro}-xacro",
     "yaml": "python3-yaml",
     "PIL": "python3-pil",
+    "collada": "python3-collada",
 }
 """Importable module -> package of Debian or ROS that brings it to a machine with a ROS installation."""
 

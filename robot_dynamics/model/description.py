@@ -105,3 +105,5 @@ class Robot:
     dropped: dict[str, int] = field(default_factory=dict)
     folder: str = ""
     """Folder of the URDF file for relative mesh paths; empty when it came as text."""
+    mesh_path: tuple[str, ...] = ()
+    """Further folders in which its meshes are looked for."""

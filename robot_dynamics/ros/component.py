@@ -438,6 +438,7 @@ class Component(LifecycleNode):
                 damping=values.joint_damping,
                 friction=values.joint_friction,
                 gravity=values.gravity,
+                mesh_path=values.mesh_path,
             )
             self.order = self._joint_order()
             self.warm_up(kind_of(self.model))

@@ -122,7 +122,8 @@ def robot(context: LaunchContext) -> dict[str, Any]:
     if path is None:
         return {}
     if path.suffix == ".xacro":
-        return {"robot_description": ParameterValue(description(context, path), value_type=str)}
+        text = ParameterValue(description(context, path), value_type=str)
+        return {"robot_description": text, "mesh_path": [str(path.parent)]}
     return {"urdf_file": ParameterValue(str(path), value_type=str)}
 
 

@@ -70,6 +70,12 @@ class RobotParameters:
     joints: tuple[str, ...] = parameter(
         ("",), 'Joint order of messages without names; [""]: order of the URDF.', fixed=True
     )
+    mesh_path: tuple[str, ...] = parameter(
+        ("",),
+        "Folders in which collision meshes are looked for, each a package or one that holds packages, after the "
+        "URDF's own and those above it.",
+        fixed=True,
+    )
     autostart: bool = parameter(
         True, "Configure and activate at once; false: wait for lifecycle transitions.", fixed=True
     )
