@@ -187,3 +187,18 @@ def test_finite_and_sane_are_what_ieee_754_says(seed):
         assert guard.ordinary(row.tobytes()) == (np.abs(row) < 2.0**17).all()
         assert guard.finite(row) == guard.finite(row.data) == np.isfinite(row).all()
         assert guard.sane(row) == guard.sane(row.data) == (np.abs(row) < guard.LARGEST).all()
+
+
+def test_who_sends_too_seldom_for_the_timeout_is_told_what_to_set(inputs):
+    times = 5.0 + 0.12 * np.arange(6)
+    said = []
+    for now in times:
+        inputs.accept_ordered(GOOD, now)
+        said.append(inputs.lateness(now))
+    assert said[:4] == [""] * 4
+    expected = "come every 0.12 s, state_timeout is 0.1 s: set it to 0.36 s, or send them more often"
+    assert said[4:] == [expected] * 2
+    assert inputs.lateness(times[-1] + 0.11) == expected
+    assert inputs.lateness(times[-1] + 0.3) == ""  # whoever has ended does not send too seldom
+    inputs.accept_ordered(GOOD, times[-1] + 0.02)
+    assert inputs.lateness(times[-1] + 0.02) == ""

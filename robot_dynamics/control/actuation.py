@@ -101,6 +101,13 @@ class Actuation:
         self._held = q.copy()
         self.epoch, self.takeover = now, Takeover()
 
+    def let_go(self, q: Array) -> None:
+        """Hold the joint positions `q` (n,) from the next command on, which then takes over gradually.
+
+        For a robot that is not held while its commander is silent, and goes where its damped joints let it.
+        """
+        self._held, self.takeover = q.copy(), Takeover()
+
     def set_gains(self, kp: Array, kd: Array) -> None:
         """Use other gains (n,) of hold and targets from the next tick on, also for the targets that have come."""
         self.kp, self.kd = kp, kd

@@ -40,6 +40,10 @@ FRAME = "other frame"
 CLOCK = "clock jumped back"
 
 
+RHYTHM = 4
+"""So many intervals in a row tell how often messages come."""
+SPARE = 3.0
+"""A timeout of so many intervals bears two lost messages."""
 ONE_CLOCK = 60.0
 """Stamps farther than this from the time [s] are of another kind of clock, simulated time or wall time."""
 
@@ -63,6 +67,7 @@ class InputGuard:
         self.problem = ""
         self.accepted = 0
         self.arrival_ages: deque[float] = deque(maxlen=1000)
+        self._intervals: deque[float] = deque(maxlen=RHYTHM)
         self._index = {name: i for i, name in enumerate(self.joints)}
         self._maps: dict[tuple[str, ...], Indices] = {}
         self._names: tuple[str, ...] | None = None
@@ -74,6 +79,7 @@ class InputGuard:
         self.receipt: float | None = None
         self.stamp: float | None = None
         self._now = self._arrival = -np.inf
+        self._intervals.clear()
 
     def tick(self, now: float) -> bool:
         """Notice the time; True if the clock jumped back, which makes the past worthless."""
@@ -95,13 +101,29 @@ class InputGuard:
         return self.age(now) > self.max_age if self.max_age else self.receipt is None
 
     def lateness(self, now: float) -> str:
-        """Say that messages come, but so old that they count as silence; empty where they are in time or none come."""
+        """Say that messages come, but so seldom or so old that they count as silence; empty where they are in time.
+
+        Nor is anything said of messages that have ended.
+        """
+        if self.max_age and (seldom := self._seldom(now)):
+            return seldom
         if not (self.max_age and self.arrival_ages):
             return ""
         elapsed, age = now - self._arrival, self.arrival_ages[-1]
         if elapsed > 0.5 * self.max_age or elapsed + age <= self.max_age:  # a sender that ended is not late
             return ""
         return f"come {age:.3g} s old, {self.parameter} is {self.max_age:g} s"
+
+    def _seldom(self, now: float) -> str:
+        """Say that messages come regularly, but less often than `max_age` allows."""
+        shortest, longest = min(self._intervals, default=0.0), max(self._intervals, default=0.0)
+        ended = self.receipt is None or now - self.receipt > 2.0 * longest
+        if len(self._intervals) < RHYTHM or shortest <= self.max_age or ended:
+            return ""
+        return (
+            f"come every {longest:.3g} s, {self.parameter} is {self.max_age:g} s: "
+            f"set it to {SPARE * longest:.2g} s, or send them more often"
+        )
 
     def accept_named(self, names: Sequence[str], columns: Sequence[Column], stamp: float, now: float) -> Indices | None:
         """Check arrays given by joint name.
@@ -194,6 +216,8 @@ class InputGuard:
 
     def accept(self, stamp: float, now: float) -> None:
         """Remember when the last good message came."""
+        if self.receipt is not None:
+            self._intervals.append(now - self.receipt)
         self.stamp, self.receipt = stamp or None, now
         self.accepted += 1
 

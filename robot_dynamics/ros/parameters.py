@@ -407,11 +407,62 @@ class ControllerParameters(RobotParameters):
     )
 
 
+@dataclass(frozen=True, slots=True)
+class UnitreeBridgeParameters(RobotParameters):
+    """Stands between joints with names and the motors of a Unitree robot."""
+
+    robot: Literal["go2", "a1", "b2", "g1"] = parameter(
+        "go2", "Which robot: its messages, the order of its motors, the mode in which they obey.", fixed=True
+    )
+    role: Literal["controller", "robot"] = parameter(
+        "controller",
+        "controller: joint_commands go to a robot as lowcmd; robot: the lowcmd of a controller goes to the plant.",
+        fixed=True,
+    )
+    motors: tuple[str, ...] = parameter(
+        ("",), 'Joint of every motor, in the order of motor_cmd; [""]: as in the URDFs of Unitree.', fixed=True
+    )
+    rate: float = parameter(
+        500.0, "Rate of lowcmd between and without new commands.", "Hz", low=50, high=1000, fixed=True
+    )
+    command_timeout: float = parameter(
+        0.02,
+        "Age of the last command at which the motors are damped.",
+        "s",
+        low=0.002,
+        high=1,
+    )
+    damping: float = parameter(2.0, "Velocity gain of motors that are damped.", "N m s/rad", low=0, high=100)
+    kp: tuple[float, ...] = parameter(
+        (0.0,),
+        "Position gain of joint_commands without joint_gains, one or per joint; 0: from weight and leg length.",
+        "N m/rad",
+        low=0,
+    )
+    kd: tuple[float, ...] = parameter(
+        (0.0,), "Velocity gain of the same, one or per joint; 0: from kp.", "N m s/rad", low=0
+    )
+    effort_scale: float = parameter(1.0, "Fraction of the URDF effort limits that commands may use.", low=0, high=1)
+    state_timeout: float = parameter(
+        0.1, "Age of lowstate (joint_states) at which the diagnostic turns stale.", "s", low=0.001
+    )
+    imu_link: str = parameter("", "Link that carries the IMU; empty: the root link.", fixed=True)
+    frame_prefix: str = parameter("", "Put before link names in frames.", fixed=True)
+    thread_priority: int = parameter(
+        54,
+        "SCHED_FIFO priority while active, where the system permits it, one less for threads of DDS; 0: ordinary "
+        "threads.",
+        low=0,
+        high=99,
+    )
+
+
 NODES: dict[str, type[RobotParameters]] = {
     "plant": PlantParameters,
     "feedforward": FeedforwardParameters,
     "monitor": MonitorParameters,
     "controller": ControllerParameters,
+    "unitree_bridge": UnitreeBridgeParameters,
 }
 MINI_CHEETAH = {
     f"{leg}_{joint}": inertia
