@@ -17,6 +17,7 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (SHARE, ["package.xml"]),
         (f"{SHARE}/config", sorted(glob("config/*.*"))),
+        (f"{SHARE}/examples/policy", sorted(glob("examples/policy/*.*"))),
         (f"{SHARE}/examples/ros2_control", sorted(glob("examples/ros2_control/*.*"))),
         (f"{SHARE}/examples/textbook", sorted(glob("examples/textbook/*.py"))),
         (f"{SHARE}/launch", sorted(glob("launch/*.launch.py"))),

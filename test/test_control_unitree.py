@@ -145,7 +145,7 @@ def test_joints_of_hands_have_no_motor_here():
     assert motors.left_out == ("left_hand_thumb_0_joint",)
 
 
-def commander(timeout=0.02):
+def commander(timeout=0.018):
     joints = QUADRUPED
     return Commander(Actuation(joints, 60.0, 2.0, timeout=timeout, action="damp"), 3.0), joints
 
@@ -169,7 +169,7 @@ def test_silence_is_answered_by_damping_within_its_time():
         assert bridge.drive(now, np.zeros(12)) is not None
     times = now + 0.002 * np.arange(1, 15)
     damped = [t for t in times if bridge.drive(t, np.zeros(12)).kp.max() == 0.0]
-    assert damped[0] - now <= 0.022 + 1e-9
+    assert damped[0] - now <= 0.020 + 1e-9
     assert damped == list(times[times >= damped[0]])
     last = bridge.drive(times[-1] + 0.002, np.zeros(12))
     assert np.all(last.kd == 3.0)

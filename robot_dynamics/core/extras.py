@@ -14,6 +14,7 @@ EXTRAS = {
     "PIL": "world",
     "trimesh": "meshes",
     "collada": "meshes",
+    "onnxruntime": "policy",
 }
 """Importable module -> extra of this package that brings it."""
 

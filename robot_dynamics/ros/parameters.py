@@ -426,8 +426,8 @@ class UnitreeBridgeParameters(RobotParameters):
         500.0, "Rate of lowcmd between and without new commands.", "Hz", low=50, high=1000, fixed=True
     )
     command_timeout: float = parameter(
-        0.02,
-        "Age of the last command at which the motors are damped.",
+        0.018,
+        "Age of the last command at which the motors are damped, a period later at most.",
         "s",
         low=0.002,
         high=1,

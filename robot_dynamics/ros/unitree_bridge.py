@@ -84,7 +84,7 @@ class UnitreeBridgeNode(Component):
         if self.values.role == "controller":
             self.joint_states = self.publisher(JointState, "joint_states", RELIABLE)
             self.imus = self.publisher(Imu, "imu/data", RELIABLE)
-            self.low_commands = self.publisher(command, "lowcmd", RELIABLE)
+            self.low_commands = self.publisher(command, "lowcmd", STREAM)
             self.send_joints, self.send_imu = sender(self.joint_states), sender(self.imus)
             self.send_command = sender(self.low_commands)
             self.subscription(JointState, "joint_gains", self.on_gains, STREAM, raw=True)
@@ -93,9 +93,9 @@ class UnitreeBridgeNode(Component):
             self.subscription(state, "lowstate", self.on_low_state, STREAM, raw=True)
             self.service(SetBool, "~/estop", self.on_estop)
         else:
-            self.low_states = self.publisher(state, "lowstate", RELIABLE)
-            self.targets = self.publisher(JointState, "joint_commands", RELIABLE)
-            self.gains = self.publisher(JointState, "joint_gains", RELIABLE)
+            self.low_states = self.publisher(state, "lowstate", STREAM)
+            self.targets = self.publisher(JointState, "joint_commands", STREAM)
+            self.gains = self.publisher(JointState, "joint_gains", STREAM)
             self.send_state, self.send_target = sender(self.low_states), sender(self.targets)
             self.send_gains = sender(self.gains)
             self.subscription(Imu, "imu/data", self.on_imu, STREAM, raw=True)

@@ -1,0 +1,78 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Walks a policy on a plant of its own, as fast as the computer can, and says how far it came.
+
+python offline.py walk.yaml my_robot.urdf --command 0.4 0 0 --seconds 20 --world stairs.yaml --law impulse
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import robot_dynamics as rd
+from robot_dynamics.control.limbs import find_legs
+from robot_dynamics.control.policy import Sensed, load_policy
+from robot_dynamics.control.simulation import above_ground, home_pose
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.ros.parameters import MINI_CHEETAH
+from robot_dynamics.share import share_folder
+
+HERE = Path(__file__).resolve().parent
+LAWS = {"spring_damper": rd.SpringDamper, "impulse": rd.Impulse}
+UPRIGHT = 0.5
+"""Cosine of the tilt below which the robot has fallen."""
+
+
+def walk(policy, model, command, seconds, terrain=(), law="spring_damper", seen=lambda plant: None):
+    """Path of the base (steps, 3) until the end or a fall, and whether it stood to the end."""
+    spec, legs = policy.spec, find_legs(model)
+    where = [model.joint_index(name) for name in spec.joints]
+    ground = {"terrain": tuple(terrain)} if terrain else {}
+    plant = rd.Plant(model, rd.PlantParams(timestep=0.002, contact=LAWS[law](friction=0.6), **ground), legs.feet)
+    home = home_pose(model, "stance", {}, legs.feet, 0.0)
+    plant.reset(above_ground(model, home, legs.feet, plant.params.terrain, 0.0), np.zeros(model.nv))
+    targets, kp, kd = np.zeros((3, len(model.joint_names)))
+    kp[where], kd[where] = spec.kp, spec.kd
+    policy.reset()
+    path = []
+    for step in range(round(seconds * spec.rate)):
+        q, qd = plant.q, plant.qd
+        down = -rd.body_pose(model, q)[0][1][2]
+        if -down[2] < UPRIGHT:
+            return np.array(path), False
+        sensed = Sensed(qd[3:6].copy(), qd[:3].copy(), down, q[7:][where], qd[6:][where])
+        targets[where] = policy.answer(sensed, np.asarray(command, dtype=float), step / spec.rate)
+        plant.track(targets, np.zeros_like(targets), kp, kd)
+        plant.advance(1.0 / spec.rate)
+        path.append(plant.q[:3].copy())
+        seen(plant)
+    return np.array(path), True
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("policy", nargs="?", type=Path, default=HERE / "walk.yaml")
+    parser.add_argument("urdf", nargs="?", type=Path, default=share_folder() / "urdf" / "mini_cheetah.urdf")
+    parser.add_argument("--command", nargs=3, type=float, default=(0.4, 0.0, 0.0), metavar=("VX", "VY", "WZ"))
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--world", type=Path, help="file of the ground")
+    parser.add_argument("--law", choices=LAWS, default="spring_damper")
+    args = parser.parse_args()
+    try:
+        armature = MINI_CHEETAH if args.urdf.stem == "mini_cheetah" else None
+        model = rd.load_urdf(args.urdf, floating_base=True, armature=armature)
+        terrain = rd.load_world(args.world) if args.world else ()
+        path, stood = walk(load_policy(args.policy), model, args.command, args.seconds, terrain, args.law)
+    except RobotDynamicsError as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    x, y, z = path[-1]
+    end = "still on its feet" if stood else "fallen"
+    print(f"after {len(path) / 50:.1f} s at ({x:.2f}, {y:.2f}), base at {z:.2f} m: {end}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
