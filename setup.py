@@ -18,6 +18,7 @@ setup(
         (SHARE, ["package.xml"]),
         (f"{SHARE}/config", sorted(glob("config/*.*"))),
         (f"{SHARE}/examples/policy", sorted(glob("examples/policy/*.*"))),
+        (f"{SHARE}/config/robots", sorted(glob("config/robots/*.yaml"))),
         (f"{SHARE}/examples/ros2_control", sorted(glob("examples/ros2_control/*.*"))),
         (f"{SHARE}/examples/textbook", sorted(glob("examples/textbook/*.py"))),
         (f"{SHARE}/launch", sorted(glob("launch/*.launch.py"))),

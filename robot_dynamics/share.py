@@ -18,6 +18,22 @@ def parameter_files(node: str, urdf: Path | None, loop: bool = False) -> list[Pa
     return [config / f"{node}.yaml", *([of_robot] if of_robot.is_file() else []), *([of_loop] if loop else [])]
 
 
+def actuator_file(name: str) -> Path:
+    """Parameter file with the actuators of a robot: a path, or one of those that come with the package by its name.
+
+    Raises
+    ------
+    RobotDynamicsError
+        There is no such file.
+    """
+    shipped = share_folder() / "config" / "robots"
+    for path in (Path(name).expanduser(), shipped / f"{name}.yaml"):
+        if path.is_file():
+            return path
+    known = ", ".join(sorted(path.stem for path in shipped.glob("*.yaml")))
+    raise RobotDynamicsError(f"there is no file '{name}' with actuators of a robot; the package brings {known}")
+
+
 def share_folder() -> Path:
     """Folder with `config`, `launch`, `rviz` and `urdf`: the source tree, or share/robot_dynamics of the prefix.
 

@@ -91,6 +91,22 @@ def test_torque_speed_curve(speed):
         assert sign * plant.qd[0] == pytest.approx(speed + 1e-3 * 5.0 * share / SPIN, rel=1e-12)
 
 
+@pytest.mark.parametrize("speed", [-12.0, -8.0, 0.0, 6.0, 8.0, 8.5, 9.5, 10.0, 15.0])
+def test_torque_speed_curve_with_a_knee(speed):
+    """A driving motor has all its effort up to w1 = 8 and none from w0 = 10 on, linear between."""
+    share = min(1.0, max(0.0, (10.0 - speed) / 2.0))
+    for sign in (1.0, -1.0):
+        plant = turning(wheel(), sign * speed, no_load_speed=10.0, full_effort_speed=8.0)
+        plant.command([sign * 50.0])
+        plant.step()
+        assert sign * plant.tau[0] == pytest.approx(5.0 * share, abs=1e-12)
+
+
+def test_a_knee_beyond_the_no_load_speed_is_refused():
+    with pytest.raises(ParameterError, match="full_effort_speed must be below no_load_speed, got 12 and 10"):
+        Plant(wheel(), PlantParams(no_load_speed=10.0, full_effort_speed=12.0))
+
+
 def test_a_motor_runs_up_to_its_no_load_speed():
     """Uniformly to w0 / 2 at t1 = J w0 / 2 L, then w = w0 - w0 / 2 exp(-(t - t1) / t1); the limits are the URDF's."""
     t1 = SPIN * 10.0 / (2.0 * 5.0)

@@ -19,7 +19,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from ..core.extras import missing
 from ..errors import RobotDynamicsError
-from ..share import parameter_files, share_folder
+from ..share import actuator_file, parameter_files, share_folder
 
 SHARE = share_folder()
 SWITCH = ["true", "false"]
@@ -34,6 +34,11 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "urdf_file": (MINI_CHEETAH, f"URDF or .xacro file, or '{FROM_TOPIC}': the topic robot_description.", None),
     "description_package": ("", "Package in whose share folder urdf_file lies; empty: urdf_file is a path.", None),
     "xacro_args": ("", "Arguments of a .xacro file, as 'name:=value name:=value'.", None),
+    "robot_config": (
+        "",
+        "Actuators of the robot: go2, a1, b1, anymal_c, mini_cheetah, g1 or a parameter file; empty: without.",
+        None,
+    ),
     "params_file": ("", "Parameter file read after those in config/.", None),
     "use_sim_time": ("true", "Whether nodes other than the plant follow /clock.", SWITCH),
     "log_level": ("info", "Log level of the nodes of this package.", ["debug", "info", "warn", "error", "fatal"]),
@@ -66,6 +71,7 @@ ROBOT = (
     "description_package",
     "xacro_args",
     "joints",
+    "robot_config",
     "params_file",
     "log_level",
 )
@@ -178,12 +184,13 @@ def node(
     loop: bool,
     remappings: Sequence[tuple[str, str]] = (),
 ) -> Node:
-    """One node of this package: its files in config/, then `params_file`, then the `overrides` that are not None.
+    """One node of this package: its files in config/, `robot_config`, `params_file`, the `overrides` that are not None.
 
     `loop` says whether plant, controller and feedforward run together. The launch ends when the node does, and
     as the node does; the node ends with the launch, also with one that is killed.
     """
-    files = [*parameter_files(name, urdf_path(context), loop), *own_parameters(context)]
+    actuators = [actuator_file(given(context, "robot_config"))] if given(context, "robot_config") else []
+    files = [*parameter_files(name, urdf_path(context), loop), *actuators, *own_parameters(context)]
     joints = {"joints": listed(context, "joints")}
     given_here = {**robot(context), "end_with_process": os.getpid(), **joints, **overrides}
     values = {key: value for key, value in given_here.items() if value is not None}

@@ -203,10 +203,18 @@ class PlantParameters(RobotParameters):
     command_delay: int = parameter(0, "Timesteps that a command travels before it acts.", low=0, high=10000, fixed=True)
     no_load_speed: tuple[float, ...] = parameter(
         (0.0,),
-        "Speed qd_0 at which a driving motor has no effort left, one or per joint; from half of it on its effort falls "
-        "linearly; 0: no such limit; -1: the velocity limit of the URDF.",
+        "Speed qd_0 at which a driving motor has no effort left, one or per joint; 0: no such limit; -1: the velocity "
+        "limit of the URDF.",
         "rad/s",
         low=-1,
+        fixed=True,
+    )
+    full_effort_speed: tuple[float, ...] = parameter(
+        (0.0,),
+        "Speed qd_1 up to which a driving motor has its full effort, one or per joint; from there on it falls linearly "
+        "to none at no_load_speed; 0: half of that.",
+        "rad/s",
+        low=0,
         fixed=True,
     )
     efforts_alone: bool = parameter(

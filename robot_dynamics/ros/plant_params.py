@@ -43,6 +43,12 @@ def no_load_speeds(model: Model, given: Sequence[float]) -> Array | None:
     return np.minimum(speed, UNLIMITED) if np.isfinite(speed).any() else None
 
 
+def full_effort_speeds(model: Model, given: Sequence[float], no_load: Array | None) -> Array | None:
+    """Speeds (joints,) up to which motors have their full effort, half of `no_load` where none is given."""
+    speed = spread(given, len(model.joint_names), "full_effort_speed")
+    return None if no_load is None else np.where(speed > 0.0, speed, 0.5 * no_load)
+
+
 def ground(v: PlantParameters) -> tuple[Surface, ...]:
     """Terrain that the parameters ask for: a file, or one plane."""
     if len(v.ground_normal) != 3:
@@ -64,6 +70,7 @@ def start(model: Model, v: PlantParameters, points: Points, terrain: Sequence[Su
 def plant_params(model: Model, v: PlantParameters) -> PlantParams:
     """Parameters of the plant from those of the node."""
     noise = SensorNoise(**{f.name: getattr(v, f"noise_{f.name}") for f in fields(SensorNoise)})
+    no_load = no_load_speeds(model, v.no_load_speed)
     return PlantParams(
         timestep=v.timestep,
         contact=contact_law(v),
@@ -71,7 +78,8 @@ def plant_params(model: Model, v: PlantParameters) -> PlantParams:
         integrator=v.integrator,
         actuator_lag=v.actuator_lag,
         command_delay=v.command_delay,
-        no_load_speed=no_load_speeds(model, v.no_load_speed),
+        no_load_speed=no_load,
+        full_effort_speed=full_effort_speeds(model, v.full_effort_speed, no_load),
         noise=noise,
         seed=v.seed,
     )

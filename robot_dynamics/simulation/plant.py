@@ -82,8 +82,11 @@ class PlantParams:
     command_delay : int
         Steps that a command travels.
     no_load_speed : float or (joints,), optional
-        Speed [rad/s, m/s] at which a driving motor has no effort left; from half of it on its effort falls linearly.
-        None: no such limit. 'urdf': the velocity limits of the model.
+        Speed [rad/s, m/s] at which a driving motor has no effort left. None: no such limit. 'urdf': the velocity limits
+        of the model.
+    full_effort_speed : float or (joints,), optional
+        Speed [rad/s, m/s] up to which it has its full effort, which then falls linearly; below the no-load speed. None:
+        half of that.
     joint_friction, stops : bool
         Coulomb friction of the URDF, as effort that holds a joint at rest; joint limits as stops without rebound.
     noise : SensorNoise
@@ -104,6 +107,7 @@ class PlantParams:
     actuator_lag: float = 0.0
     command_delay: int = 0
     no_load_speed: float | Array | str | None = None
+    full_effort_speed: float | Array | None = None
     joint_friction: bool = True
     stops: bool = True
     noise: SensorNoise = field(default_factory=SensorNoise)
@@ -125,6 +129,8 @@ class PlantParams:
             check_choice("no_load_speed", self.no_load_speed, ("urdf",))
         elif self.no_load_speed is not None:
             check_range("no_load_speed", self.no_load_speed, 0.0, open_low=True)
+        if self.full_effort_speed is not None:
+            check_range("full_effort_speed", self.full_effort_speed, 0.0)
         pack(self.terrain)
 
 
@@ -667,7 +673,7 @@ def _joints(model: Model, params: PlantParams) -> at.Joints:
     data[at.LOWER, own] = np.where(single & params.stops, model.lower, -np.inf)
     data[at.UPPER, own] = np.where(single & params.stops, model.upper, np.inf)
     data[at.EFFORT, own] = np.where(single, model.effort_limit, 0.0)
-    data[at.SPEED_SLOPE, own] = 2.0 / _spread("no_load_speed", no_load, n)
+    data[at.SPEED_SLOPE, own], data[at.SPEED_OFFSET, own] = _falling_effort(no_load, params.full_effort_speed, n)
     dofs = np.zeros((at.DOF_ROWS, model.nv))
     ends = [*model.v_index[1:], model.nv]
     for j in range(n):
@@ -675,6 +681,16 @@ def _joints(model: Model, params: PlantParams) -> at.Joints:
         if single[j]:
             number[at.JOINT_ROW, j] = _leading_row(model, model.v_index[j])
     return at.Joints(number, place, data, dofs, np.zeros((at.CONFIGURATION_ROWS, model.nq)))
+
+
+def _falling_effort(no_load: float | Array, full: float | Array | None, n: int) -> tuple[Array, Array]:
+    """Slope (n,) and offset (n,) of the share of its effort that a driving motor has at a speed (F5)."""
+    end = _spread("no_load_speed", no_load, n)
+    knee = np.where(np.isfinite(end), 0.5 * end if full is None else _spread("full_effort_speed", full, n), 0.0)
+    if (knee >= end).any():
+        raise ParameterError(f"full_effort_speed must be below no_load_speed, got {knee.max():g} and {end.min():g}")
+    slope = 1.0 / (end - knee)
+    return slope, 1.0 + knee * slope
 
 
 def _leading_row(model: Model, dof: int) -> int:

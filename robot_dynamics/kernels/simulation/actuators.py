@@ -35,10 +35,10 @@ def copy(source, target):
 
 
 @inline
-def effort_range(limit, fall, speed):
-    """Least and largest effort at a speed (F5): a driving motor falls off from half its no-load speed to 0 there."""
-    forward = min(1.0, max(0.0, 2.0 - fall * speed))
-    backward = min(1.0, max(0.0, 2.0 + fall * speed))
+def effort_range(limit, slope, offset, speed):
+    """Least and largest effort at a speed (F5): that of a driving motor falls linearly to 0 at its no-load speed."""
+    forward = min(1.0, max(0.0, offset - slope * speed))
+    backward = min(1.0, max(0.0, offset + slope * speed))
     return (-limit * backward if backward > 0.0 else 0.0), (limit * forward if forward > 0.0 else 0.0)
 
 
@@ -75,7 +75,7 @@ def actuate(joints, state, settings, command):
         x, v = data[at.POSITION, i], state.qd[k]
         wanted = command[2, i] * (command[0, i] - x) + command[3, i] * (command[1, i] - v) + command[4, i]
         wanted = data[at.MOTOR, i] + settings.lag * (wanted - data[at.MOTOR, i])
-        low, high = effort_range(data[at.EFFORT, i], data[at.SPEED_SLOPE, i], v)
+        low, high = effort_range(data[at.EFFORT, i], data[at.SPEED_SLOPE, i], data[at.SPEED_OFFSET, i], v)
         end = beyond(wanted, low, high, data[at.SATURATED, i])
         effort = held_within(wanted, low, high, end)
         later = settings.lag * command[3, i] * (1.0 if end == 0.0 else 0.0)
@@ -107,7 +107,7 @@ def update_efforts(joints, state, settings, command):
         k = first_dof(joints) + i
         v = state.qd[k]
         effort = data[at.APPLIED, i] - data[at.PD_DAMPING, i] * (joints.dofs[at.V_NEXT, k] - v)
-        low, high = effort_range(data[at.EFFORT, i], data[at.SPEED_SLOPE, i], v)
+        low, high = effort_range(data[at.EFFORT, i], data[at.SPEED_SLOPE, i], data[at.SPEED_OFFSET, i], v)
         before = data[at.SATURATED, i]
         end = beyond(effort, low, high, before) if before == 0.0 else before
         data[at.SATURATED, i] = end
