@@ -5,7 +5,19 @@
 from launch import LaunchDescription
 from launch.actions import GroupAction, OpaqueFunction, SetLaunchConfiguration
 
-from robot_dynamics.ros.launching import PLANT, ROBOT, VIEW, declare, given, listed, node, plant, switched, view
+from robot_dynamics.ros.launching import (
+    PLANT,
+    ROBOT,
+    VIEW,
+    declare,
+    given,
+    listed,
+    node,
+    plant,
+    recording,
+    switched,
+    view,
+)
 
 LAWS = ("spring_damper", "impulse")
 ARGUMENTS = [name for name in (*ROBOT, *PLANT, *VIEW, "feet", "trot") if name not in ("contact_model", "own_clock")]
@@ -19,7 +31,7 @@ def generate_launch_description():
 
 def start_both(context):
     outer = given(context, "namespace").strip("/")
-    return [one_robot(f"{outer}/{law}".strip("/"), law) for law in LAWS]
+    return [*recording(context), *(one_robot(f"{outer}/{law}".strip("/"), law) for law in LAWS)]
 
 
 def one_robot(namespace, law):

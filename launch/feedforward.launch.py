@@ -5,7 +5,7 @@
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from robot_dynamics.ros.launching import FROM_TOPIC, ROBOT, declare, given, listed, node, switched
+from robot_dynamics.ros.launching import FROM_TOPIC, ROBOT, declare, given, listed, node, recording, switched
 
 ARGUMENTS = (*ROBOT, "feet", "controller", "reference_topic", "dry_run", "use_sim_time")
 
@@ -23,6 +23,7 @@ def start(context):
     overrides = {"feet": listed(context, "feet"), "dry_run": switched(context, "dry_run"), **reference, **time}
     commands = [("effort_controller/commands", f"{given(context, 'controller')}/commands")]
     return [
+        *recording(context),
         node(context, "feedforward", overrides, loop=False, remappings=commands),
         node(context, "monitor", time, loop=False),
     ]

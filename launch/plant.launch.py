@@ -5,7 +5,7 @@
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from robot_dynamics.ros.launching import PLANT, ROBOT, VIEW, declare, plant, view
+from robot_dynamics.ros.launching import PLANT, ROBOT, VIEW, declare, plant, recording, view
 
 
 def generate_launch_description():
@@ -14,4 +14,4 @@ def generate_launch_description():
 
 
 def start(context):
-    return [plant(context), *view(context)]
+    return [*recording(context), plant(context), *view(context)]

@@ -5,7 +5,19 @@
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from robot_dynamics.ros.launching import PLANT, ROBOT, VIEW, declare, given, listed, node, plant, switched, view
+from robot_dynamics.ros.launching import (
+    PLANT,
+    ROBOT,
+    VIEW,
+    declare,
+    given,
+    listed,
+    node,
+    plant,
+    recording,
+    switched,
+    view,
+)
 
 
 def generate_launch_description():
@@ -17,7 +29,7 @@ def start(context):
     part = given(context, "part")
     simulated = [] if part == "control" else [plant(context, loop=True, alone=part == "plant")]
     control = [] if part == "plant" else controlling(context, apart=part == "control")
-    return [*simulated, *control, *view(context, frames=bool(simulated))]
+    return [*recording(context), *simulated, *control, *view(context, frames=bool(simulated))]
 
 
 def controlling(context, apart):

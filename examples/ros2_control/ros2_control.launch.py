@@ -10,7 +10,7 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetLaunchConfi
 from launch_ros.actions import Node
 
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.ros.launching import ROBOT, VIEW, declare, given, node, view
+from robot_dynamics.ros.launching import ROBOT, VIEW, declare, given, node, recording, view
 
 HERE = Path(__file__).resolve().parent
 FIXED = {"namespace": "", "own_clock": "false", "use_sim_time": "true"}
@@ -44,6 +44,7 @@ def start(context):
     file, time = given(context, "controllers_file"), {"use_sim_time": True}
     manager = {"package": "controller_manager", "output": "screen"}
     return [
+        *recording(context),
         node(context, "plant", {"efforts_alone": False}, loop=False),
         node(context, "feedforward", {"dry_run": False, **time}, loop=False),
         *view(context),

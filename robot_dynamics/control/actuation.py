@@ -196,6 +196,15 @@ class Actuation:
             return self._taken_over(self._clamped(target, effort), now)
         return self._safe()
 
+    def verbatim(self, drive: Drive) -> int:
+        """Tell how much of the last target was in this `drive` as it came: 0 less, 1 motion, 2 efforts as well.
+
+        Less while it takes over from the hold, or its velocity fades; other efforts may add to its own.
+        """
+        target = self._target
+        moved = drive.position is target.position and drive.velocity is target.velocity
+        return (1 + (self.efforts.receipt is None)) * (moved and self.targets.stamp is not None)
+
     @property
     def pausing(self) -> bool:
         """Whether the timeout action asks the simulation to pause."""

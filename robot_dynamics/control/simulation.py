@@ -13,7 +13,7 @@ from ..dynamics.kinematics import Points, neutral, point_position, points
 from ..errors import DivergedError, ModelError, ParameterError
 from ..model.model import Model
 from ..simulation.plant import Plant
-from .actuation import Actuation, spread
+from .actuation import Actuation, Drive, spread
 from .gait import joint_gains
 from .guard import InputGuard
 from .limbs import crouch, find_legs, find_stance
@@ -39,7 +39,8 @@ class Simulation:
 
     `time` [s] starts at EPOCH and falls at `rewind` only, not at a reset; `problem` says why the simulation stopped by
     itself; `stopped` whether it was put to its start and has not gone on since; `motion` is the trajectory that it
-    follows, if any, until a target comes or the robot is put elsewhere.
+    follows, if any, until a target comes or the robot is put elsewhere. `drive` is what the joints were told in the
+    last tick, None before the first, and `driven` the number of ticks until then, which nothing takes back.
     """
 
     def __init__(self, plant: Plant, actuation: Actuation, home: Array, period: float):
@@ -51,6 +52,8 @@ class Simulation:
         self.problem = ""
         self.stopped = False
         self.motion: Motion | None = None
+        self.drive: Drive | None = None
+        self.driven = 0
         self._offset = EPOCH
         self.begin()
 
@@ -58,6 +61,11 @@ class Simulation:
     def time(self) -> float:
         """Simulated time [s]."""
         return self._offset + self.plant.time
+
+    @property
+    def offset(self) -> float:
+        """What the time of the plant lacks of simulated time [s]."""
+        return self._offset
 
     @property
     def ticks(self) -> int:
@@ -182,6 +190,7 @@ class Simulation:
             self.plant.advance(self.period)
         except DivergedError as problem:
             return self._end(str(problem))
+        self.drive, self.driven = drive, self.driven + 1
         self.problem, self.stopped = "", False
         return True
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arrays import Array
+from ..core.bag import Bag, BagError
 from ..errors import ParameterError, RobotDynamicsError, UnknownNameError
 from ..model.model import Model
 
@@ -24,6 +25,8 @@ PAUSE = 5.0
 """A step between stamps that is longer than this many usual ones is a pause of the recording."""
 SERIES = ("position", "velocity", "effort")
 JOINT_STATE = "sensor_msgs/msg/JointState"
+USUAL = "joint_states"
+"""The topic that is read among several of this type, where one is called so."""
 
 
 class LogError(RobotDynamicsError):
@@ -185,20 +188,17 @@ def _read_npz(path: Path) -> Log:
 
 def _read_bag(path: Path, topic: str) -> Log:
     """Read one JointState topic of a rosbag2 recording; the names of its first message are the columns."""
-    from rosbags.highlevel import AnyReader, AnyReaderError
-    from rosbags.typesys import Stores, get_typestore
-
     try:
-        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_KILTED)) as reader:
-            topics = sorted({c.topic for c in reader.connections if c.msgtype == JOINT_STATE})
-            if topic not in topics and (topic or len(topics) != 1):
-                raise LogError(
-                    _no_topic(path, topics, sorted({f"{c.topic} ({c.msgtype})" for c in reader.connections}))
-                )
-            wanted = [c for c in reader.connections if c.topic == (topic or topics[0])]
-            messages = [(t, reader.deserialize(raw, c.msgtype)) for c, t, raw in reader.messages(connections=wanted)]
-    except (AnyReaderError, OSError) as error:
-        raise LogError(f"cannot read the bag '{path}': {error}") from None
+        with Bag(path) as bag:
+            topics = sorted(found for found, kind in bag.topics.items() if kind == JOINT_STATE)
+            usual = bag.ending(USUAL)
+            wanted = topic or (usual if usual in topics and len(topics) > 1 else "".join(topics[:1]))
+            if wanted not in topics or (len(topics) > 1 and wanted not in (topic, usual)):
+                held = sorted(f"{found} ({kind})" for found, kind in bag.topics.items())
+                raise LogError(_no_topic(path, topics, held))
+            messages = [(time, msg) for _, time, msg in bag.messages(wanted)]
+    except BagError as error:
+        raise LogError(str(error)) from None
     return _log_from_messages(path, messages)
 
 

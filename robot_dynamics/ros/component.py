@@ -358,7 +358,7 @@ class Component(LifecycleNode):
         self.wake = Future()
         if self._built or not self.values.autostart:
             return
-        if not self._source():
+        if not self.description():
             self.get_logger().info(NO_ROBOT)
             return
         self.begun = True
@@ -422,11 +422,12 @@ class Component(LifecycleNode):
             return TransitionCallbackReturn.ERROR
         return TransitionCallbackReturn.SUCCESS
 
-    def _source(self) -> str:
+    def description(self) -> str:
+        """Return the URDF, the path of its file, or nothing where there is none yet."""
         return self.values.urdf_file or self.values.robot_description or self._text
 
     def _configure(self) -> None:
-        source, values = self._source(), self.values
+        source, values = self.description(), self.values
         if not source:
             raise ParameterError(NO_ROBOT)
         with warnings.catch_warnings(record=True) as caught:

@@ -4,13 +4,15 @@
 
 import os
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from ament_index_python.packages import get_package_share_directory, get_packages_with_prefixes
 from launch.action import Action
-from launch.actions import DeclareLaunchArgument, LogInfo, Shutdown
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, LogInfo, Shutdown
 from launch.events.process import ProcessExited
 from launch.launch_context import LaunchContext
 from launch.substitutions import LaunchConfiguration
@@ -59,6 +61,7 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "trot": ("false", "Whether to trot as soon as the robot stands; ~/gait changes it later.", SWITCH),
     "controller": ("effort_controller", "Controller whose topic <controller>/commands takes the efforts.", None),
     "reference_topic": ("", f"JointState stream whose velocities are the wanted motion; {AS_IN_FILES}", None),
+    "record": ("", "Folder of a bag to record into (docs/guides/record_and_replay.md); empty: none.", None),
     "dry_run": ("true", "Publish only ~/torque until ~/enable is called.", SWITCH),
 }
 """Launch argument -> default, description, valid values."""
@@ -74,6 +77,7 @@ ROBOT = (
     "robot_config",
     "params_file",
     "log_level",
+    "record",
 )
 PLANT = ("contact_model", "real_time_factor", "paused", "clearance", "world")
 
@@ -300,3 +304,24 @@ def view(context: LaunchContext, *, frames: bool = True) -> list[Action]:
         arguments = ["-d", given(context, "rviz_config")]
         actions.append(Node(package="rviz2", executable="rviz2", arguments=arguments, parameters=[time], **common))
     return actions
+
+
+def recording(context: LaunchContext) -> list[Action]:
+    """Record every topic of the namespace if that is asked for; the loop goes on where the recorder cannot.
+
+    Raises
+    ------
+    RobotDynamicsError
+        There is such a folder already, or rosbags is not installed: said before any process has started.
+    """
+    text = given(context, "record")
+    if not text:
+        return []
+    if find_spec("rosbags") is None:
+        raise RobotDynamicsError(missing("rosbags"))
+    if Path(text).expanduser().exists():
+        raise RobotDynamicsError(f"launch argument 'record': '{text}' exists already; a bag is written to a new folder")
+    words = ["record", str(Path(text).expanduser()), "--end-with-process", str(os.getpid())]
+    namespace = given(context, "namespace")
+    command = [sys.executable, "-m", "robot_dynamics", *words, *(["--namespace", namespace] if namespace else [])]
+    return [ExecuteProcess(cmd=command, name="record", output="screen")]

@@ -34,7 +34,7 @@ from ..control.patience import Patience
 from ..control.payload import Payloads
 from ..control.posture import Posture
 from ..control.robot import immovable
-from ..control.simulation import EPOCH, Simulation, chosen_points, fitting_gains, gains
+from ..control.simulation import EPOCH, fitting_gains, gains
 from ..dynamics.algorithms import center_of_mass
 from ..dynamics.kinematics import link_pose
 from ..errors import ParameterError, RobotDynamicsError
@@ -60,7 +60,8 @@ from .component import (
 )
 from .markers import Scene, ground_markers
 from .parameters import PlantParameters
-from .plant_params import plant_params, start
+from .plant_params import sense_every, simulation, start
+from .plant_record import PlantRecord
 from .run import run
 
 try:
@@ -78,6 +79,8 @@ ENERGIES = (
     "dissipated_contact",
     "balance_error",
 )
+COMMANDS = ("joint_commands", "joint_gains", "effort_controller/commands")
+"""What tells the joints something; all else that is heard changes the plant besides."""
 SWITCH = 1e-4
 """Wall time after which a callback leaves the interpreter to the tick that waits for it [s]; Python's own are 5 ms."""
 CLOCK_GAP = 0.1
@@ -93,22 +96,9 @@ class PlantNode(Component):
         """Make the plant, warm it up, and build every message once."""
         v, model = self.values, self.model
         self.sense_every = sense_every(v)
-        points = chosen_points(model, [link for link in v.contact_links if link])
-        self.plant = Plant(model, plant_params(model, v), points)
         self.fitting = fitting_gains(model)
-        kp, kd = gains(model, v.kp, v.kd, self.fitting)
-        actuation = Actuation(
-            model.joint_names,
-            kp,
-            kd,
-            timeout=v.command_timeout,
-            action=v.timeout_action,
-            limit=v.effort_scale * model.effort_limit,
-            order=self.order,
-            efforts_alone=v.efforts_alone,
-        )
-        home = start(model, v, points, self.plant.params.terrain, from_file=bool(v.world))
-        self.simulation = Simulation(self.plant, actuation, home, 1.0 / v.update_rate)
+        self.simulation = simulation(model, v, self.order, self.fitting)
+        self.plant, actuation = self.simulation.plant, self.simulation.actuation
         self.simulation.tick()
         self.simulation.begin()
         self.simulation.paused = v.start_paused
@@ -176,6 +166,7 @@ class PlantNode(Component):
         self.contact_wrenches = {
             link: self.publisher(WrenchStamped, f"contacts/{link}/wrench", RELIABLE) for link in self.wrenches
         }
+        self.record = PlantRecord(self)
         self.touching = frozenset({self.contact_sets, *self.contact_wrenches.values()})
         self.send_clock = sender(self.clocks)
         self.stream = [(publisher, sender(publisher), message) for publisher, message in self.written()]
@@ -298,7 +289,9 @@ class PlantNode(Component):
             self.note_age()
             if self.simulation.paused:
                 self.count_listeners()  # a single step is for whoever listens by now
+            self.record.before_tick()
             if self.simulation.tick():
+                self.record.after_tick()
                 self.publish()
                 self.answer_steppers()
                 self.pace.wait()
@@ -331,9 +324,11 @@ class PlantNode(Component):
         for take in self.commands:
             take()
         while self.wishes:
+            self.record.disturbed = True
             self.wishes.popleft()()
         while self.inbox:
             topic, handler, msg = self.inbox.popleft()
+            self.record.disturbed |= topic not in COMMANDS
             try:
                 handler(msg)
             except RobotDynamicsError as problem:
@@ -714,16 +709,6 @@ class PlantNode(Component):
             **doubts,
         }
         return max(level, warned), message, values
-
-
-def sense_every(v: PlantParameters) -> int:
-    """Ticks from one reading of the sensors to the next. Raises ParameterError for rates that do not fit together."""
-    if abs(round(1.0 / (v.update_rate * v.timestep)) * v.update_rate * v.timestep - 1.0) > 1e-9:
-        raise ParameterError(f"1 / update_rate must be a multiple of timestep, got {v.update_rate} and {v.timestep}")
-    every = round(v.update_rate / v.sensor_rate) if v.sensor_rate else 1
-    if v.sensor_rate and abs(every * v.sensor_rate / v.update_rate - 1.0) > 1e-9:
-        raise ParameterError(f"update_rate must be a multiple of sensor_rate, got {v.update_rate} and {v.sensor_rate}")
-    return every
 
 
 def clock_every(v: PlantParameters) -> int:

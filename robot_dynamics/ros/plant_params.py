@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The plant that the parameters of node `plant` ask for."""
+"""The plant that the parameters of node `plant` ask for, alone and under commands."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -12,13 +12,13 @@ from ..contact.impulse import Impulse
 from ..contact.spring_damper import SpringDamper
 from ..contact.terrain import Plane, Surface
 from ..contact.world import load_world
-from ..control.actuation import spread
-from ..control.simulation import above_ground, home_pose
+from ..control.actuation import Actuation, spread
+from ..control.simulation import Simulation, above_ground, chosen_points, gains, home_pose
 from ..core.arrays import Array
 from ..dynamics.kinematics import Points
 from ..errors import ParameterError
 from ..model.model import Model
-from ..simulation.plant import PlantParams, SensorNoise
+from ..simulation.plant import Plant, PlantParams, SensorNoise
 from .parameters import PlantParameters
 
 UNLIMITED = 1e9
@@ -67,6 +67,28 @@ def start(model: Model, v: PlantParameters, points: Points, terrain: Sequence[Su
     return above_ground(model, q, points, terrain, v.clearance) if from_file else q
 
 
+def simulation(
+    model: Model, v: PlantParameters, order: Sequence[str] = (), fitting: tuple[float, float] | None = None
+) -> Simulation:
+    """Return the plant under commands that the node simulates, at its start.
+
+    order : joints of efforts without names. fitting : `fitting_gains` of the model, where they are known.
+    """
+    points = chosen_points(model, [link for link in v.contact_links if link])
+    plant = Plant(model, plant_params(model, v), points)
+    actuation = Actuation(
+        model.joint_names,
+        *gains(model, v.kp, v.kd, fitting),
+        timeout=v.command_timeout,
+        action=v.timeout_action,
+        limit=v.effort_scale * model.effort_limit,
+        order=order,
+        efforts_alone=v.efforts_alone,
+    )
+    home = start(model, v, points, plant.params.terrain, from_file=bool(v.world))
+    return Simulation(plant, actuation, home, 1.0 / v.update_rate)
+
+
 def plant_params(model: Model, v: PlantParameters) -> PlantParams:
     """Parameters of the plant from those of the node."""
     noise = SensorNoise(**{f.name: getattr(v, f"noise_{f.name}") for f in fields(SensorNoise)})
@@ -83,3 +105,13 @@ def plant_params(model: Model, v: PlantParameters) -> PlantParams:
         noise=noise,
         seed=v.seed,
     )
+
+
+def sense_every(v: PlantParameters) -> int:
+    """Ticks from one reading of the sensors to the next. Raises ParameterError for rates that do not fit together."""
+    if abs(round(1.0 / (v.update_rate * v.timestep)) * v.update_rate * v.timestep - 1.0) > 1e-9:
+        raise ParameterError(f"1 / update_rate must be a multiple of timestep, got {v.update_rate} and {v.timestep}")
+    every = round(v.update_rate / v.sensor_rate) if v.sensor_rate else 1
+    if v.sensor_rate and abs(every * v.sensor_rate / v.update_rate - 1.0) > 1e-9:
+        raise ParameterError(f"update_rate must be a multiple of sensor_rate, got {v.update_rate} and {v.sensor_rate}")
+    return every

@@ -3,7 +3,7 @@
 """Plant: a simulated robot on terrain. The only class with state; deterministic, no clock, no input or output."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -504,6 +504,20 @@ class Plant:
     def bundles(self) -> tuple[Robot, at.Joints, at.Ground, at.State, at.Command]:
         """Its memory but for that of the solver: what a step reads and writes."""
         return self._robot, self._joints, self._ground, self._state, self._command
+
+    @property
+    def noise_memory(self) -> dict[str, Any]:
+        """State of the generator of the noise, and the biases drawn at `reset`; values that JSON can hold."""
+        return {"generator": self._rng.bit_generator.state, **{name: x.tolist() for name, x in self._bias.items()}}
+
+    def take_memory(self, bundles: Sequence[Any], noise: Mapping[str, Any]) -> None:
+        """Go on with other `bundles`, of the same robot, and with the noise of `noise_memory`: `snapshot.restore`."""
+        self._robot, self._joints, self._ground, self._state, self._command = bundles
+        self.problem = at.problem(self.model.nv, self._n, len(self._ground.row))
+        self._rng.bit_generator.state = noise["generator"]
+        self._bias = {name: np.array(noise[name], dtype=float) for name in self._bias}
+        self._divergence = None
+        self._bind()
 
     @property
     def time(self) -> float:
