@@ -8,6 +8,7 @@ from .contact.points import contact_points
 from .contact.spring_damper import SpringDamper
 from .contact.terrain import Box, HeightField, Plane
 from .contact.world import load_world
+from .control.estimator import BaseEstimator, ContactNoise, ImuNoise
 from .dynamics.algorithms import (
     SparseMatrix,
     articulated_body,
@@ -75,13 +76,16 @@ from .simulation.rollout import Rollout, rollout_batch
 from .symbolic.closed_form import ClosedForm, ClosedFormTree, closed_form, closed_form_tree
 
 __all__ = [
+    "BaseEstimator",
     "Box",
     "ClosedForm",
     "ClosedFormTree",
+    "ContactNoise",
     "Divergence",
     "Evaluator",
     "HeightField",
     "Impulse",
+    "ImuNoise",
     "Model",
     "Plane",
     "Plant",

@@ -46,7 +46,7 @@ def find_legs(model: Model, links: Sequence[str] = ()) -> Legs:
     if not model.floating_base:
         raise ModelError(f"'{model.name}' has a fixed base; a gait needs floating_base=True")
     candidates = points(model, {link: [(0.0, 0.0, 0.0)] for link in links}) if links else contact_points(model)
-    moved = _moving_joints(model, candidates)
+    moved = moving_joints(model, candidates)
     reach = np.linalg.norm(candidates.position, axis=1) + candidates.radius
     limbs: dict[bytes, int] = {}
     for i in np.argsort(-reach, kind="stable"):
@@ -63,7 +63,7 @@ def find_legs(model: Model, links: Sequence[str] = ()) -> Legs:
     return Legs(model, _subset(candidates, chosen), moved[chosen])
 
 
-def _moving_joints(model: Model, feet: Points) -> NDArray[np.bool_]:
+def moving_joints(model: Model, feet: Points) -> NDArray[np.bool_]:
     """(k, n) which joints move each point, at an arbitrary bent pose."""
     bent = np.linspace(0.3, 0.9, len(model.joint_names))
     return np.abs(point_jacobian(model, feet, configuration(bent))[:, :, 6:]).max(axis=1, initial=0.0) > 1e-9

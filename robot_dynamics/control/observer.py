@@ -5,8 +5,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics.algorithms import coriolis_matrix, gravity_forces, mass_matrix
-from ..dynamics.kinematics import point_jacobian, point_position, point_velocity
+from ..compiler import bound
+from ..core.checks import checked
+from ..dynamics.algorithms import NO_WRENCH, driver_of
+from ..dynamics.kinematics import point_position, point_rows, point_velocity
+from ..kernels.bodies import point_jacobians
+from ..kernels.momentum import explain, observe
+from ..kernels.world import coriolis_matrix
+from ..model.model import Model
 from .limbs import Legs
 
 Array = NDArray[np.float64]
@@ -23,44 +29,54 @@ class ContactObserver:
 
     def __init__(self, legs: Legs, bandwidth: float = 100.0):
         """Start without contact."""
-        self.legs, self.bandwidth = legs, bandwidth
+        self.bandwidth = bandwidth
+        self.carry(legs)
         self.reset()
+
+    def carry(self, legs: Legs) -> None:
+        """Go on with the same legs under another load."""
+        self.legs, model = legs, legs.model
+        nv = model.nv
+        self._q, self._qd, self._effort = np.zeros(model.nq), np.zeros(nv), np.zeros(nv)
+        H, C, G, zero = np.zeros((nv, nv)), np.zeros((nv, nv)), np.zeros(nv), np.zeros(nv)
+        self._matrices, self._forces = (H, C, G), np.zeros((len(legs.feet), 3))
+        self._J = np.zeros((len(legs.feet), 3, nv))
+        self._moved = np.zeros((len(legs.feet), nv), dtype=np.int64)
+        self._moved[:, model.v_index] = legs.joints
+        kernels, robot, memory = driver_of(model)
+        self._terms = (
+            bound(kernels.mass_matrix, *robot, self._q, *memory, H),
+            bound(coriolis_matrix, model.topology, model.parameters, self._q, self._qd, C),
+            bound(kernels.inverse_dynamics, *robot, self._q, zero, zero, NO_WRENCH, *memory, G),
+            bound(point_jacobians, model.topology, model.parameters, *point_rows(model, legs.feet), self._q, self._J),
+        )
 
     def reset(self) -> None:
         """Forget the past: the next state is the first."""
-        self._momentum: Array | None = None
+        self._begun = False
+        self._momentum = np.zeros(self.legs.model.nv)
         self.residual = np.zeros(self.legs.model.nv)
 
     def update(self, q: Array, qd: Array, effort: Array, dt: float) -> Array:
         """Take a state (nq,), (nv,) with the joint efforts (n,) applied since the last one, `dt` [s] ago.
 
-        Returns the estimated forces of the ground on the feet (4, 3), world axes [N].
+        Returns the estimated forces of the ground on the feet (k, 3), world axes [N].
         """
-        model = self.legs.model
-        momentum: Array = mass_matrix(model, q) @ qd
-        if self._momentum is not None and dt > 0.0:
-            known = coriolis_matrix(model, q, qd).T @ qd - gravity_forces(model, q)
-            known[model.v_index] += effort
-            gain = self.bandwidth * dt
-            change = momentum - self._momentum - known * dt
-            self.residual = (self.residual + self.bandwidth * change) / (1.0 + gain)
-        self._momentum = momentum
-        return self.foot_forces(q)
-
-    def foot_forces(self, q: Array) -> Array:
-        """Return the forces (4, 3) that explain the residual of each leg's joints: J^T f = r (O4)."""
-        J = point_jacobian(self.legs.model, self.legs.feet, q)
-        columns = self.legs.model.v_index
-        forces = np.zeros((len(J), 3))
-        for i, moved in enumerate(self.legs.joints):
-            A = J[i][:, columns[moved]]
-            forces[i] = np.linalg.solve(A @ A.T + DAMPING * np.eye(3), A @ self.residual[columns[moved]])
-        return forces
+        model: Model = self.legs.model
+        self._q[:], self._qd[:] = checked("q", q, (model.nq,)), checked("qd", qd, (model.nv,))
+        self._effort[model.v_index] = effort
+        for term in self._terms:
+            term()
+        elapsed = max(dt, 0.0) if self._begun else 0.0
+        observe(self._matrices, self._qd, self._effort, (self._momentum, self.residual), self.bandwidth, elapsed)
+        self._begun = True
+        explain(self._J, self._moved, self.residual, DAMPING, self._forces)
+        return self._forces.copy()
 
     def foot_positions(self, q: Array) -> Array:
-        """Return the feet (4, 3), world axes [m]."""
+        """Return the feet (k, 3), world axes [m]."""
         return point_position(self.legs.model, self.legs.feet, q)
 
     def foot_velocities(self, q: Array, qd: Array) -> Array:
-        """Return the velocities of the feet (4, 3), world axes [m/s]."""
+        """Return the velocities of the feet (k, 3), world axes [m/s]."""
         return point_velocity(self.legs.model, self.legs.feet, q, qd)

@@ -255,7 +255,7 @@ class FeedforwardNode(Component):
             return
         self.feeder.carry(model)
         if self.observer is not None:
-            self.observer.legs = replace(self.observer.legs, model=model)
+            self.observer.carry(replace(self.observer.legs, model=model))
             self.observer.reset()
 
     def on_watch(self) -> None:
