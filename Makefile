@@ -5,6 +5,7 @@ ROS_WHEELS  ?= kilted
 VENV        ?= .venv$(if $(filter jazzy,$(ROS_WHEELS)),-jazzy)
 ROBOT       ?=
 DURATION    ?= 10
+VIEW        ?= 1
 PYTEST_ARGS ?=
 WORKERS     ?= 2
 
@@ -16,11 +17,11 @@ COUNT := awk '/^Collecting/ { printf "\r      %3d packages, now %-40s", ++n, $$2
 # A sourced ROS brings its own rclpy, built against its own numpy; elsewhere rclpy comes from PyPI.
 ifdef ROS_DISTRO
 VENV_FLAGS := --system-site-packages
-RUN_EXTRAS := cli,report,world,xacro
+RUN_EXTRAS := cli,report,world,xacro,view
 NUMPY      := "numpy<$(shell $(PYTHON) -c 'import numpy; print(int(numpy.__version__.split(".")[0]) + 1)')"
 else
 VENV_FLAGS :=
-RUN_EXTRAS := cli,report,world,xacro,$(if $(filter jazzy,$(ROS_WHEELS)),ros-jazzy,ros)
+RUN_EXTRAS := cli,report,world,xacro,view,$(if $(filter jazzy,$(ROS_WHEELS)),ros-jazzy,ros)
 NUMPY      :=
 endif
 RUN   := $(VENV)/.run
@@ -65,8 +66,8 @@ docs: $(DOCS) ## Build the pages into build/docs; warnings and broken links are 
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --builder html docs build/docs
 	@echo "open build/docs/index.html"
 
-demo: $(RUN) ## Stand and trot for 10 s, write report/demo.html (ROBOT=path/to.urdf, DURATION=s)
-	$(BIN)/robot_dynamics demo $(if $(ROBOT),--robot "$(ROBOT)") --duration $(DURATION)
+demo: $(RUN) ## Stand and trot for 10 s, live in a browser (VIEW=0: not), write report/demo.html (ROBOT=path/to.urdf, DURATION=s)
+	$(BIN)/robot_dynamics demo $(if $(ROBOT),--robot "$(ROBOT)") --duration $(DURATION) $(if $(filter 0,$(VIEW)),,--view)
 
 bench: $(BENCH) ## Measure kernels, plant, rollouts, start and the loop beside Pinocchio and MuJoCo
 	$(BIN)/robot_dynamics warm-up

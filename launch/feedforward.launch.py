@@ -5,9 +5,19 @@
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from robot_dynamics.ros.launching import FROM_TOPIC, ROBOT, declare, given, listed, node, recording, switched
+from robot_dynamics.ros.launching import (
+    FROM_TOPIC,
+    ROBOT,
+    browser,
+    declare,
+    given,
+    listed,
+    node,
+    recording,
+    switched,
+)
 
-ARGUMENTS = (*ROBOT, "feet", "controller", "reference_topic", "dry_run", "use_sim_time")
+ARGUMENTS = (*ROBOT, "feet", "controller", "reference_topic", "dry_run", "use_sim_time", "view")
 
 
 def generate_launch_description():
@@ -26,4 +36,5 @@ def start(context):
         *recording(context),
         node(context, "feedforward", overrides, loop=False, remappings=commands),
         node(context, "monitor", time, loop=False),
+        *browser(context, controls=False),  # whoever opens a page does not enable motors
     ]

@@ -19,7 +19,8 @@ import threading
 import robot_dynamics.ros.controller
 import robot_dynamics.ros.feedforward
 import robot_dynamics.ros.monitor
-import robot_dynamics.ros.plant  # noqa: F401
+import robot_dynamics.ros.plant
+import robot_dynamics.ros.viewer  # noqa: F401
 
 LONGEST = 1 << 20
 

@@ -19,6 +19,7 @@ from ..control.limbs import Legs, find_legs
 from ..control.simulation import home_pose
 from ..core import report
 from ..core.arrays import Array
+from ..core.extras import VIEW, lacking
 from ..errors import DivergedError, ParameterError
 from ..model.model import Model
 from ..share import share_folder
@@ -34,6 +35,7 @@ from ..simulation.comparison import (
     touchdowns,
 )
 from ..simulation.plant import Plant, PlantParams
+from ..view.film import RATE, SHOWN, Picture
 from ..warm_up import kind_of, warm_up_once
 from .output import check_output, write_page
 from .robots import load_robot
@@ -65,12 +67,16 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What became of a case: its log, or None and why and when [s] the plant stopped; seconds of wall time per step."""
+    """What became of a case: its log, or None and why and when [s] the plant stopped; seconds of wall time per step.
+
+    `pictures` are those of a film, as far as the plant got.
+    """
 
     case: Case
     log: ContactLog | None
     stopped: str
     cost: float
+    pictures: list[Picture]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -109,6 +115,7 @@ def run(args: argparse.Namespace) -> int:
     """Run a plant for each case and write the report: 0 unless the input is bad or no plant gets to the end."""
     check_range("--duration", args.duration, SHORTEST, LONGEST)
     laws, timesteps = chosen(args.law), seconds(args.timesteps)
+    urdf = args.urdf or share_folder() / "urdf" / "mini_cheetah.urdf"
     check_output(args.output)
     for law in laws:
         contact(law, args, 1.0)
@@ -116,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
 
     with Bar(transient=True) as bar:
         task = bar.add_task("reading the robot", total=1.0)
-        model = load_robot(args.urdf or share_folder() / "urdf" / "mini_cheetah.urdf")
+        model = load_robot(urdf)
         legs = find_legs(model, args.feet)
         warm_up_once(lambda what: bar.update(task, description=f"compiling (first time only): {what}"), kind_of(model))
         cases = [
@@ -133,7 +140,8 @@ def run(args: argparse.Namespace) -> int:
     title = f"{model.name}: {args.duration:g} s of trot, {' and '.join(f'{1e3 * h:g}' for h in timesteps)} ms"
     alike = [trials[i : i + len(laws)] for i in range(0, len(trials), len(laws))]
     show(title, alike)
-    write_page(args.output, page(legs, title, alike, args.friction))
+    parts = film_of(legs.model, urdf, alike[0], args.friction)
+    write_page(args.output, page(legs, title, alike, args.friction, parts))
     return 0 if any(trial.log for trial in trials) else 1
 
 
@@ -195,9 +203,14 @@ def attempt(legs: Legs, case: Case, stream: Sequence[Command], progress: Progres
     plant = Plant(model, case.params, legs.feet)
     q = home_pose(model, "stance", {}, legs.feet, 0.0)
 
+    pictures: list[Picture] = []
+
     def act(step: int) -> None:
         if step % 50 == 0:
             progress(f"trot on {case.name}", step / len(stream))
+        if plant.time * RATE >= len(pictures) and plant.time < SHOWN:
+            contacts = plant.contacts
+            pictures.append(Picture(plant.q.copy(), contacts.position, contacts.force_world))
         c = stream[step]
         plant.track(c.position, c.velocity, kp, kd, c.effort)
 
@@ -206,7 +219,7 @@ def attempt(legs: Legs, case: Case, stream: Sequence[Command], progress: Progres
         log, stopped = record(plant, act, len(stream), 2.0 * STAND), ""
     except DivergedError as problem:
         log, stopped = None, str(problem)
-    return Trial(case, log, stopped, cost(plant, q, stream[0], kp, kd))
+    return Trial(case, log, stopped, cost(plant, q, stream[0], kp, kd), pictures)
 
 
 def cost(plant: Plant, q: Array, stand: Command, kp: float, kd: float) -> float:
@@ -270,8 +283,19 @@ def failures(trials: Sequence[Trial]) -> list[str]:
     return [f"{trial.case.name}: {trial.stopped}" for trial in trials if trial.stopped]
 
 
-def page(legs: Legs, title: str, alike: Sequence[Sequence[Trial]], friction: float) -> str:
-    """Give the HTML page: a table for each timestep, pictures of the first."""
+def film_of(model: Model, urdf: Path, trials: Sequence[Trial], friction: float) -> list[str]:
+    """Show the runs of one timestep side by side, in three dimensions, or say what is missing for it."""
+    from ..view.film import Take, caption, film
+
+    if sentence := lacking(VIEW):
+        return [report.paragraph(f"There is no film of the runs: {sentence}")]
+    text = urdf.read_text()
+    takes = [Take(trial.case.name, model, text, trial.pictures, friction) for trial in trials if trial.pictures]
+    return [report.embedded(film(takes), caption(max(len(take.pictures) for take in takes) / RATE))]
+
+
+def page(legs: Legs, title: str, alike: Sequence[Sequence[Trial]], friction: float, film: Sequence[str] = ()) -> str:
+    """Give the HTML page: a table for each timestep, film and pictures of the first."""
     logs = {trial.case.name: trial.log for trial in alike[0] if trial.log}
     parts = [
         report.paragraph(
@@ -279,6 +303,7 @@ def page(legs: Legs, title: str, alike: Sequence[Sequence[Trial]], friction: flo
             f"feet: {', '.join(legs.feet.link)}."
         ),
         *(part for trials in alike for part in tabled(trials)),
+        *([report.heading("Film"), *film] if film else []),
         *(pictures(legs, logs, friction) if logs else []),
     ]
     return report.page(title, parts)

@@ -4,12 +4,14 @@
 
 import argparse
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..core import report
+from ..core.extras import VIEW, lacking
 from ..errors import ParameterError
 from ..share import share_folder
 from ..simulation.recording import Measures, Recording, feedforward_at, measure, slip
@@ -34,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="simulated over wall time; less for slow machines (default: 1)",
     )
     parser.add_argument(
+        "--view", action="store_true", help="show the robot in a browser while it runs, at the address that is printed"
+    )
+    parser.add_argument(
         "--output", type=Path, default=Path("report/demo.html"), help="HTML page (default: %(default)s)"
     )
 
@@ -46,14 +51,16 @@ def run(args: argparse.Namespace) -> int:
         raise ParameterError(f"--real-time-factor must lie in 0 .. 1, got {args.real_time_factor:g}")
     check_output(args.output)
     urdf = args.robot or share_folder() / "urdf" / "mini_cheetah.urdf"
-    recording, worth = record(urdf.resolve(), args.duration, args.real_time_factor)
+    recording, worth = record(urdf.resolve(), args.duration, args.real_time_factor, args.view)
     measures = measure(recording)
     show(recording, measures)
-    write_page(args.output, page(recording, measures, worth))
+    write_page(args.output, page(recording, measures, worth, film_of(recording, urdf)))
     return 1 if measures.problems else 0
 
 
-def record(urdf: Path, duration: float, real_time_factor: float) -> tuple[Recording, dict[str, float]]:
+def record(
+    urdf: Path, duration: float, real_time_factor: float, view: bool = False
+) -> tuple[Recording, dict[str, float]]:
     """Check the robot, run the loop, then its trot with less and less feed-forward, with a progress bar."""
     from rich.progress import Progress
 
@@ -73,7 +80,13 @@ def record(urdf: Path, duration: float, real_time_factor: float) -> tuple[Record
         def progress(what: str, done: float) -> None:
             bar.update(task, description=what, completed=done)
 
-        recording = run_loop(urdf, legs, duration, real_time_factor, progress)
+        def say(text: str) -> None:
+            bar.console.print(text, markup=False, soft_wrap=True)
+
+        if sentence := lacking(VIEW) if view else "":
+            say(f"the robot is not shown: {sentence}")
+        shown = say if view and not sentence else None
+        recording = run_loop(urdf, legs, duration, real_time_factor, progress, shown)
         return recording, tracking_errors(legs, lambda what, done: progress(f"trot with {what} fed forward", done))
 
 
@@ -100,11 +113,37 @@ def verdict(measures: Measures) -> str:
     return f"{said}. The machine did not keep up with the loop; slower: {slower}" if measures.overtaxed else said
 
 
-def page(recording: Recording, measures: Measures, worth: dict[str, float]) -> str:
-    """The HTML page; `worth`: tracking errors by feed-forward [rad]."""
+def film_of(r: Recording, urdf: Path) -> list[str]:
+    """The run in three dimensions, or a sentence on what is missing for it."""
+    from .. import load_urdf
+    from ..view.film import RATE, SHOWN, Picture, Take, caption, film
+
+    if sentence := lacking(VIEW):
+        return [report.paragraph(f"There is no film of the run: {sentence}")]
+    model = load_urdf(urdf, floating_base=True)
+    times = np.arange(r.begin, min(r.end, r.begin + SHOWN), 1.0 / RATE)
+    joints, bases, contacts = (latest(known, times) for known in (r.joint_time, r.base_time, r.contact_time))
+    q = np.zeros((len(times), model.nq))
+    q[:, :7], q[:, model.q_index] = r.base[bases], r.position[joints]
+    pictures = [
+        Picture(*picture) for picture in zip(q, r.contact_position[contacts], r.contact_force[contacts], strict=True)
+    ]
+    take = Take(r.robot, model, urdf.read_text(), pictures, r.friction)
+    return [report.embedded(film([take]), caption(times[-1] - times[0]))]
+
+
+def latest(known: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Rows (len(times),) of the last of `known` at each time, the first one where there is none before."""
+    found: np.ndarray = np.maximum(np.searchsorted(known, times, side="right") - 1, 0)
+    return found
+
+
+def page(recording: Recording, measures: Measures, worth: dict[str, float], film: Sequence[str] = ()) -> str:
+    """The HTML page; `worth`: tracking errors by feed-forward [rad]; `film`: what stands under that heading."""
     parts = [
         report.paragraph(verdict(measures)),
         report.table(("quantity", "value", "what it is"), measures.rows()),
+        *([report.heading("Film"), *film] if film else []),
         report.heading("Base height"),
         report.picture(plot_height(recording), "Height of the base above the ground."),
         report.heading("Foot forces"),

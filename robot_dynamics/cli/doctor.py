@@ -30,6 +30,8 @@ NEEDED = {
     "xacro": ".xacro files",
     "yaml": "files of the ground",
     "PIL": "height fields from images",
+    "viser": "robots in a browser",
+    "yourdfpy": "what robots look like in a browser",
 }
 """Key of EXTRAS -> what it is for."""
 PACKAGE = Path(__file__).resolve().parents[1]

@@ -3,6 +3,8 @@
 """Which extra of this package brings what it can do without, and what to type where that is missing."""
 
 import os
+from collections.abc import Iterable
+from importlib.util import find_spec
 
 EXTRAS = {
     "rich": "cli",
@@ -15,8 +17,12 @@ EXTRAS = {
     "trimesh": "meshes",
     "collada": "meshes",
     "onnxruntime": "policy",
+    "viser": "view",
+    "yourdfpy": "view",
 }
 """Importable module -> extra of this package that brings it."""
+VIEW = ("viser", "yourdfpy")
+"""What a robot in a browser needs."""
 
 APT = {
     "rich": "python3-rich",
@@ -35,6 +41,11 @@ def install_command(module: str) -> str:
     if distro and module in APT:
         return f"sudo apt install {APT[module].format(distro=distro)}"
     return f"pip install 'robot_dynamics[{EXTRAS[module]}]'"
+
+
+def lacking(modules: Iterable[str]) -> str:
+    """Say of the first of these keys of EXTRAS that is missing what to type; empty if all are there."""
+    return next((missing(module) for module in modules if find_spec(module) is None), "")
 
 
 def missing(module: str) -> str:

@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""One self-contained HTML page of tables and matplotlib pictures: no script, nothing fetched."""
+"""One self-contained HTML page of tables, matplotlib pictures and films: it fetches nothing; only films run scripts."""
 
 import base64
 import io
@@ -58,3 +58,12 @@ def picture(figure: "Figure", caption: str, dpi: int = 110) -> str:
     figure.savefig(data, format="png", dpi=dpi, bbox_inches="tight")
     source = f"data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}"
     return f'<figure><img src="{source}" alt="{escape(caption)}"><figcaption>{escape(caption)}</figcaption></figure>'
+
+
+def embedded(document: str, caption: str, height: str = "34rem") -> str:
+    """Embed another HTML document, such as a film, that is loaded when it comes into sight."""
+    return (
+        f'<figure><iframe srcdoc="{escape(document)}" title="{escape(caption)}" loading="lazy" '
+        f'style="width: 100%; height: {height}; border: 1px solid #ddd"></iframe>'
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
+    )

@@ -161,6 +161,12 @@ class Component(LifecycleNode):
         """
         return self._on_demand(self._subscription(kind, topic, callback, qos, raw=True))
 
+    def release(self, update: Callable[[], None]) -> None:
+        """Unsubscribe what `latest` or `waiting` gave, before the node is deactivated."""
+        made = next(subscription for subscription, taken in self._taken.items() if taken is update)
+        self._owned = [(entity, destroy) for entity, destroy in self._owned if entity is not made]
+        self.destroy_subscription(made)
+
     def waiting(self, kind: type, topic: str, callback: Callable[[bytes], None], qos: QoSProfile) -> Callable[[], None]:
         """Subscribe to what is needed in whole now and then: calling the result gives the callback what has come.
 
@@ -185,6 +191,10 @@ class Component(LifecycleNode):
             return callback(request, response) if self.active else response
 
         return self._own(self.create_service(kind, name, answer), self.destroy_service)
+
+    def client(self, kind: type, name: str) -> Any:
+        """Create a client of a service."""
+        return self._own(self.create_client(kind, name), self.destroy_client)
 
     def timer(self, period: float, callback: Callable[[], None]) -> Any:
         """Create a timer on wall time [s]: it also runs while simulated time stands still."""

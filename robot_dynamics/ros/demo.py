@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -33,6 +34,7 @@ from ..share import parameter_files
 from ..simulation.recording import Recording
 from . import wire
 from .domain import own_domain
+from .parameters import PlantParameters
 from .realtime import Urgency
 from .transport import configure_fast_dds
 
@@ -60,6 +62,10 @@ TOPICS: Mapping[str, type] = {
 }
 QUEUE = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)
 
+VIEWER = "viewer"
+"""The node that the loop can do without."""
+SHOWN_AT = re.compile(r"shown at (http://\S+)")
+
 STAND = 0.4
 """Fraction of the run before the trot."""
 START_TIMEOUT = 120.0
@@ -70,6 +76,8 @@ STOP_TIMEOUT = 5.0
 """Wall time a node has to end after SIGINT [s]."""
 PRIORITY = 45
 """Real-time priority of the recorder, where permitted: above the monitor's, below that of those who close the loop."""
+POSITION, EFFORT = 0, 2
+"""Columns of a JointState."""
 POLL = 0.005
 """Wall time between looks at the queues [s]; DDS fills them in its own threads."""
 
@@ -108,7 +116,7 @@ class Processes:
         return self.folder / f"{name}.txt"
 
     def check(self) -> None:
-        """Notice a node that has ended.
+        """Notice a node that has ended, unless it is the viewer.
 
         Raises
         ------
@@ -116,10 +124,14 @@ class Processes:
             One has; the sentence is the last line it printed.
         """
         for name, process in self.running.items():
-            if process.poll() is not None:
-                lines = self.output(name).read_text(errors="replace").split("\n")
-                last = next((line for line in reversed(lines) if line.strip()), "it printed nothing")
-                raise RobotDynamicsError(f"node '{name}' ended with exit code {process.returncode}: {last}")
+            if process.poll() is not None and name != VIEWER:
+                raise RobotDynamicsError(self.last_words(name))
+
+    def last_words(self, name: str) -> str:
+        """Say with which exit code a node has ended, and the last line that it printed."""
+        lines = self.output(name).read_text(errors="replace").split("\n")
+        last = next((line for line in reversed(lines) if line.strip()), "it printed nothing")
+        return f"node '{name}' ended with exit code {self.running[name].returncode}: {last}"
 
     def __enter__(self) -> "Processes":
         """Give the processes themselves."""
@@ -195,8 +207,17 @@ class Recorder:
         return numbers[-1] - numbers[0] + 1 - len(numbers)
 
 
-def run_loop(urdf: Path, legs: Legs, duration: float, real_time_factor: float, progress: Progress) -> Recording:
+def run_loop(
+    urdf: Path,
+    legs: Legs,
+    duration: float,
+    real_time_factor: float,
+    progress: Progress,
+    say: Callable[[str], None] | None = None,
+) -> Recording:
     """Stand up, stand, trot; `duration` in simulated seconds from the first command.
+
+    `say` is told at which address the robot is shown in a browser; without it the robot is not shown.
 
     Raises
     ------
@@ -216,6 +237,10 @@ def run_loop(urdf: Path, legs: Legs, duration: float, real_time_factor: float, p
             recorder, caller = Recorder(Node("demo_recorder", context=context)), Node("demo", context=context)
             gait = caller.create_client(SetBool, "controller/gait")
             with Processes(urdf, overrides, environment, Path(folder)) as processes:
+                if say is not None:
+                    progress("starting viewer", 0.0)
+                    processes.start(VIEWER)
+                    say(await_viewer(processes))
                 begin = start(processes, recorder, progress)
                 Urgency().ask(PRIORITY)  # not before: what we start would inherit it
                 recorder.forget()
@@ -238,6 +263,19 @@ def start(processes: Processes, recorder: Recorder, progress: Progress) -> float
         processes.start(name)
         await_message(processes, recorder, name, topic)
     return recorder.read("joint_commands")[0].stamp
+
+
+def await_viewer(processes: Processes) -> str:
+    """Wait until the viewer has read the robot, so that it does not do so while others are timed; say where it is."""
+    deadline, output = time.monotonic() + START_TIMEOUT, processes.output(VIEWER)
+    while (text := output.read_text(errors="replace")).count(": ready") == 0:
+        if processes.running[VIEWER].poll() is not None:
+            return processes.last_words(VIEWER)
+        if time.monotonic() > deadline:
+            return f"node '{VIEWER}' was not ready within {START_TIMEOUT:.0f} s"
+        time.sleep(10.0 * POLL)
+    found = SHOWN_AT.search(text)
+    return f"the robot is shown at {found[1]}" if found else "the robot is shown"
 
 
 def await_message(processes: Processes, recorder: Recorder, name: str, topic: str) -> None:
@@ -288,13 +326,15 @@ def recording(recorder: Recorder, legs: Legs, begin: float, trot_at: float, end:
     return Recording(
         robot=model.name,
         weight=float(model.mass * np.linalg.norm(model.gravity)),
+        friction=PlantParameters().friction,
         feet=tuple(legs.names),
         joints=model.joint_names,
         begin=begin,
         trot_at=trot_at,
         end=end,
         joint_time=times(states),
-        effort=efforts(states, model.joint_names),
+        position=columns(states, model.joint_names, POSITION),
+        effort=columns(states, model.joint_names, EFFORT),
         base_time=times(odometry),
         base=np.array([wire.base_from_odometry(msg)[0] for msg in odometry]).reshape(-1, 7),
         contact_links=contacts[0].names if contacts else (),
@@ -303,7 +343,7 @@ def recording(recorder: Recorder, legs: Legs, begin: float, trot_at: float, end:
         contact_velocity=np.array([v for _, v, _ in points]),
         contact_force=np.array([f for _, _, f in points]),
         feedforward_time=times(feedforward),
-        feedforward=efforts(feedforward, model.joint_names),
+        feedforward=columns(feedforward, model.joint_names, EFFORT),
         tracking_time=tracking_time,
         tracking=tracking,
         torque_age=answer_ages(recorder, "feedforward/torque/total"),
@@ -321,12 +361,12 @@ def times(messages: Sequence[wire.Message]) -> np.ndarray:
     return np.array([msg.stamp for msg in messages])
 
 
-def efforts(messages: Sequence[wire.Message], joints: Sequence[str]) -> np.ndarray:
-    """Efforts (len(messages), n) in the order of `joints`."""
+def columns(messages: Sequence[wire.Message], joints: Sequence[str], column: int) -> np.ndarray:
+    """Positions, velocities or efforts (len(messages), n) in the order of `joints`."""
     if not messages:
         return np.zeros((0, len(joints)))
     order = [messages[0].names.index(joint) for joint in joints]
-    return np.array([wire.columns_from_joint_state(msg)[2] for msg in messages])[:, order]
+    return np.array([wire.columns_from_joint_state(msg)[column] for msg in messages])[:, order]
 
 
 def targets_minus_positions(

@@ -25,6 +25,7 @@ from ..control.payload import Payloads
 from ..control.reference import Trajectory
 from ..control.stance import SOLVER
 from ..control.state import MeasuredState, StanceFlags
+from ..dynamics.kinematics import point_position
 from ..errors import RobotDynamicsError
 from ..model.model import Model
 from . import convert, wire
@@ -34,6 +35,8 @@ from .run import run
 
 LAST_WORDS = Duration(seconds=0.1)
 """How long the zeros of a node that ends may take to arrive; destroyed with their publisher they would be lost."""
+SHOWN_PERIOD = 0.02
+"""Time between two messages of the foot forces, which are for people [s]."""
 
 
 class FeedforwardNode(Component):
@@ -57,7 +60,8 @@ class FeedforwardNode(Component):
         self.joint_states = wire.Intake(JointState, self.expect_joints)
         self.odometry = wire.Intake(Odometry, self.expect_base)
         self.contact_reader, self.reference_reader = wire.Reader(MultiDOFJointState), wire.Reader(JointState)
-        self.observed = 0.0
+        self.foot_forces_message = wire.ContactWriter(stance.feet, "odom")
+        self.observed, self.shown = 0.0, 0.0
         self.references = InputGuard(model.joint_names, v.state_timeout)
         self.feeder.limiter.enable(not v.dry_run)
         self.feeder.efforts(0.0)
@@ -81,6 +85,7 @@ class FeedforwardNode(Component):
             self.send_command = sender(self.commands)
         self.sent_efforts = self.publisher(JointState, "~/efforts", LATEST)
         self.torques = {part: self.publisher(JointState, f"~/torque/{part}", LATEST) for part in PARTS}
+        self.foot_forces = self.publisher(MultiDOFJointState, "~/foot_forces", LATEST)
         # base and contacts come just before the joint states: who is up already answers these sooner
         if self.model.floating_base:
             self.subscription(Odometry, "odom", self.on_base, NEWEST, raw=True)
@@ -132,6 +137,8 @@ class FeedforwardNode(Component):
         self.seconds_inside.append(perf_counter() - began)
         self.answered += 1
         self.answered_stamp = intake.nanoseconds
+        if self.foot_forces in self.listened:
+            self.show_forces(intake.nanoseconds, now)
         return self.show_parts(intake.nanoseconds)
 
     def expect_joints(self, layout: wire.Layout) -> convert.Array | None:
@@ -157,6 +164,16 @@ class FeedforwardNode(Component):
         for part, publisher in wanted.items():
             self.torque_message.effort[:] = getattr(parts, part) if parts else feedforward.torque(solution)
             publisher.publish(self.torque_message.stamped(nanoseconds))
+
+    def show_forces(self, nanoseconds: int, now: float) -> None:
+        """Publish now and then the forces that the efforts ask of the ground, at the feet."""
+        feet, message = self.feeder.feedforward.feet, self.foot_forces_message
+        if feet is None or abs(now - self.shown) < SHOWN_PERIOD:
+            return
+        self.shown = now
+        message.position[:] = point_position(self.model, feet, self.feeder.state.q)
+        message.force[:] = self.feeder.solution.forces
+        self.foot_forces.publish(message.stamped(nanoseconds))
 
     def observe(self, observer: ContactObserver, now: float) -> None:
         """Estimate foot forces from the measured efforts, use them as stance and publish them as contacts."""

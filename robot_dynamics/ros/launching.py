@@ -19,7 +19,8 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from ..core.extras import missing
+from ..core.extras import VIEW as VIEW_NEEDS
+from ..core.extras import lacking, missing
 from ..errors import RobotDynamicsError
 from ..share import actuator_file, parameter_files, share_folder
 
@@ -45,6 +46,7 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "use_sim_time": ("true", "Whether nodes other than the plant follow /clock.", SWITCH),
     "log_level": ("info", "Log level of the nodes of this package.", ["debug", "info", "warn", "error", "fatal"]),
     "rviz": ("false", "Whether to start rviz2.", SWITCH),
+    "view": ("none", "Whether to show the robot in a browser: the log says at which address.", ["none", "browser"]),
     "rviz_config": (str(SHARE / "rviz" / "quadruped.rviz"), "Configuration of rviz2.", None),
     "contact_model": ("", f"Contact law of the plant; {AS_IN_FILES}", ["", "spring_damper", "impulse"]),
     "real_time_factor": ("", f"Simulated over wall time, 0: as fast as possible; {AS_IN_FILES}", None),
@@ -66,7 +68,7 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
 }
 """Launch argument -> default, description, valid values."""
 
-VIEW = ("use_sim_time", "rviz", "rviz_config")
+VIEW = ("use_sim_time", "rviz", "rviz_config", "view")
 ROBOT = (
     "namespace",
     "own_clock",
@@ -187,10 +189,11 @@ def node(
     *,
     loop: bool,
     remappings: Sequence[tuple[str, str]] = (),
+    needed: bool = True,
 ) -> Node:
     """One node of this package: its files in config/, `robot_config`, `params_file`, the `overrides` that are not None.
 
-    `loop` says whether plant, controller and feedforward run together. The launch ends when the node does, and
+    `loop` says whether plant, controller and feedforward run together. The launch ends when a `needed` node does, and
     as the node does; the node ends with the launch, also with one that is killed.
     """
     actuators = [actuator_file(given(context, "robot_config"))] if given(context, "robot_config") else []
@@ -206,7 +209,7 @@ def node(
         parameters=[*map(str, files), values],
         ros_arguments=["--log-level", given(context, "log_level")],
         output="screen",
-        on_exit=end_as_it_did,
+        on_exit=end_as_it_did if needed else None,
         remappings=[*own_clock(context), *remappings],
     )
 
@@ -280,15 +283,25 @@ def world(context: LaunchContext) -> str | None:
     raise RobotDynamicsError(f"launch argument 'world': there is no file '{file}'; the package brings {shipped}")
 
 
+def browser(context: LaunchContext, *, controls: bool = True) -> list[Action]:
+    """Start the viewer if it is asked for; where its packages are missing, a sentence that says what to type."""
+    if given(context, "view") != "browser":
+        return []
+    if sentence := lacking(VIEW_NEEDS):
+        return [LogInfo(msg=f"view:=browser: {sentence}")]
+    overrides = {"use_sim_time": switched(context, "use_sim_time"), "controls": controls}
+    return [node(context, "viewer", overrides, loop=False, needed=False)]
+
+
 def view(context: LaunchContext, *, frames: bool = True) -> list[Action]:
-    """robot_state_publisher where it is installed, unless `frames` come from elsewhere, and rviz2 if it is asked for.
+    """The viewer and rviz2 if they are asked for; robot_state_publisher unless `frames` come from elsewhere.
 
     Raises
     ------
     RobotDynamicsError
         rviz2 is asked for and not installed: said before any process has started, for that would go on running.
     """
-    installed, actions = get_packages_with_prefixes(), []
+    installed, actions = get_packages_with_prefixes(), browser(context)
     time = {"use_sim_time": switched(context, "use_sim_time")}
     common = {"namespace": given(context, "namespace"), "output": "screen", "remappings": own_clock(context)}
     path = urdf_path(context) if frames else None

@@ -465,12 +465,35 @@ class UnitreeBridgeParameters(RobotParameters):
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ViewerParameters(RobotParameters):
+    """Shows the robot in a browser: meshes, forces, ground, plots, and controls of the other nodes."""
+
+    host: str = parameter(
+        "127.0.0.1",
+        "Address at which the page is served; others than this computer's own reach it by 0.0.0.0, without a password.",
+        fixed=True,
+    )
+    port: int = parameter(
+        8080, "Port of the page; where it is taken, the next free one; 0: any.", low=0, high=65535, fixed=True
+    )
+    rate: float = parameter(30.0, "Rate at which the page is drawn.", "Hz", low=1, high=60, fixed=True)
+    controls: bool = parameter(
+        True, "Whether the page has controls; false: whoever opens it can only look.", fixed=True
+    )
+    friction: float = parameter(
+        0.6, "Friction coefficient of the cones, unless a plant tells its own.", low=0, high=10, fixed=True
+    )
+    state_timeout: float = parameter(0.5, "Age of joint_states at which the diagnostic turns stale.", "s", low=0.001)
+
+
 NODES: dict[str, type[RobotParameters]] = {
     "plant": PlantParameters,
     "feedforward": FeedforwardParameters,
     "monitor": MonitorParameters,
     "controller": ControllerParameters,
     "unitree_bridge": UnitreeBridgeParameters,
+    "viewer": ViewerParameters,
 }
 MINI_CHEETAH = {
     f"{leg}_{joint}": inertia

@@ -30,8 +30,9 @@ LOSS = 0.01
 class Recording:
     """One run. Rows are messages in the order of their stamps.
 
-    joint_time (N,), effort (N, n) applied joint efforts; base_time (M,), base (M, 7) = [x y z, qx qy qz qw];
-    contact_time (K,), contact_position, contact_velocity, contact_force (K, k, 3) world axes, contact_links (k,);
+    weight [N]; friction mu of the ground; joint_time (N,), position (N, n) of the joints, effort (N, n) applied joint
+    efforts; base_time (M,), base (M, 7) = [x y z, qx qy qz qw]; contact_time (K,), contact_position,
+    contact_velocity, contact_force (K, k, 3) world axes, contact_links (k,);
     feedforward_time (F,), feedforward (F, n) joint efforts; tracking_time (C,), tracking (C, n) targets less positions
     of the joints where both carry the same stamp; torque_age, target_age (any,) wall time from when a state was sent to
     when the feed-forward, or the controller, sent its answer, by DDS; torque_rate, target_rate answers per second of
@@ -40,12 +41,14 @@ class Recording:
 
     robot: str
     weight: float
+    friction: float
     feet: tuple[str, ...]
     joints: tuple[str, ...]
     begin: float
     trot_at: float
     end: float
     joint_time: Array
+    position: Array
     effort: Array
     base_time: Array
     base: Array

@@ -1,0 +1,350 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Node `viewer`: the running robot in a browser, with its forces and the ground, plots, and controls."""
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rcl_interfaces.srv import GetParameters
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from visualization_msgs.msg import Marker, MarkerArray
+
+from ..contact.points import contact_points
+from ..control.state import MeasuredState
+from ..core.arrays import Array
+from ..dynamics.algorithms import center_of_mass
+from ..dynamics.kinematics import link_pose, point_position
+from ..view.forces import ForcePen
+from ..view.looks import description_text, looks
+from ..view.page import address, serve
+from ..view.scene import REAL, WANTED, ForceFigure, Ground, RobotFigure, size_of
+from ..view.surfaces import Cuboid
+from . import wire
+from .component import LATCHED, NEWEST, OK, RELIABLE, STALE, Component
+from .parameters import ViewerParameters
+from .run import run
+from .viewer_panel import Panel, Remote
+from .viewer_plots import Plot, Sources
+
+NICENESS = 10
+"""Whoever closes the loop comes first."""
+TEXT_PERIOD = 0.5
+"""Wall time from one line of state to the next [s]."""
+STRONGEST = 3.0
+"""Largest pull by the mouse, in weights of the robot."""
+LENGTH = 0.3
+"""Length of the arrow of a force as large as the weight [m], for a robot of one metre."""
+PLANT = ("friction", "push_duration")
+"""Parameters that a plant is asked for."""
+LEVELS = {0: "", 1: "⚠ ", 2: "⛔ ", 3: "… "}
+
+
+@dataclass
+class Pull:
+    """A link that a mouse holds: taken at `start`, mouse at `end`, world axes; `held` is `start` in link axes."""
+
+    link: str
+    start: Array
+    end: Array
+    held: Array | None = None
+
+
+class ViewerNode(Component):
+    """Draws the newest messages at `rate` while somebody looks; what happens on the page waits for the next drawing."""
+
+    kind = ViewerParameters
+
+    def __init__(self, name: str):
+        """Serve the page before there is a robot. Raises as Component, and where the page cannot be served."""
+        super().__init__(name)
+        v = self.values
+        self.server = serve(v.host, v.port)
+        self.figure: RobotFigure | None = None
+        self.wishes: deque[Callable[[], None]] = deque()
+        self.pulls: dict[int, Pull] = {}
+        self.server.on_client_disconnect(lambda client: self.ask(lambda: self.let_go(client.client_id)))
+        self.server.gui.configure_theme(show_logo=False, show_share_button=False)
+        self.server.gui.add_markdown("Waiting for a robot.")
+        self.server.scene.add_light_hemisphere("/light", intensity=0.6)
+        if v.port and self.server.get_port() != v.port:
+            self.get_logger().warning(f"port {v.port} is taken")
+        self.get_logger().info(f"the robot is shown at {address(self.server)}")
+
+    def build(self) -> None:
+        """Read what the robot looks like, and put it and the panel into the page."""
+        v, model = self.values, self.model
+        found, problems = looks(model, description_text(self._source()))
+        for problem in problems:
+            self.get_logger().warning(problem)
+        self.state = MeasuredState(model, np.inf)
+        self.readers = {kind: wire.Reader(kind) for kind in (JointState, Odometry)}
+        self.contact_reader, self.force_reader = wire.Reader(MultiDOFJointState), wire.Reader(MultiDOFJointState)
+        self.weight = max(float(model.mass * np.linalg.norm(model.gravity)), 1e-6)
+        self.size = size_of(model, self.state.q)
+        self.push_duration, self.friction = 0.1, v.friction
+        self.statuses: dict[str, tuple[int, str]] = {}
+        self.drawings, self.receipt, self.stamp = 0, -np.inf, 0.0
+        self._put_figures(found)
+
+    def _put_figures(self, found: Any) -> None:
+        server, model = self.server, self.model
+        server.scene.reset()
+        server.scene.set_up_direction("+z")
+        self.figure = RobotFigure(server.scene, model, found)
+        self.forces, self.ground = ForceFigure(server.scene, "/forces", self.size), Ground(server.scene)
+        if model.floating_base:
+            self.state.q[2] = self._standing_height()
+        self.figure.pose(self.state.q)
+        x, y, z = self.state.q[:3] if model.floating_base else (0.0, 0.0, 0.5 * self.size)
+        server.initial_camera.position = (x + 1.3 * self.size, y - 1.3 * self.size, z + 0.7 * self.size)
+        server.initial_camera.look_at = (x, y, z - 0.1 * self.size)
+        if self.values.controls:
+            for mesh, link in zip(self.figure.meshes, self.figure.links, strict=True):
+                mesh.on_drag("left")(self._dragged(link))
+
+    def _standing_height(self) -> float:
+        """Height of the base at which the lowest contact point touches z = 0 [m]: until odom tells better."""
+        points = contact_points(self.model)
+        if not len(points):
+            return 0.0
+        return -float((point_position(self.model, points, self.state.q)[:, 2] - points.radius).min())
+
+    def _put_panel(self) -> None:
+        gui = self.server.gui
+        gui.reset()
+        gui.set_panel_label(self.model.name)
+        self.panel = Panel(gui, self.model, self.ask, self.hide)
+        if self.values.controls:
+            self.panel.add_controls(Remote(self, self.tell))
+        with gui.add_folder("Plot", expand_by_default=False):
+            self.plot = Plot(gui, Sources(self), self.model.joint_names or ("none",), self.ask)
+
+    def start(self) -> None:
+        """Listen; nothing wakes up when a message comes."""
+        self.updates = [
+            self.latest(Odometry, "odom", self.on_base, NEWEST),
+            self.latest(JointState, "joint_states", self.on_state, NEWEST),
+        ]
+        self.contacts: tuple[Array, Array] = (np.zeros((0, 3)), np.zeros((0, 3)))
+        self.wanted = self.contacts
+        self.force_updates = [
+            self.latest(MultiDOFJointState, "contacts", self.on_contacts, NEWEST),
+            self.latest(MultiDOFJointState, "feedforward/foot_forces", self.on_wanted, NEWEST),
+        ]
+        self.subscription(MarkerArray, "plant/ground", self.on_ground, LATCHED)
+        self.subscription(DiagnosticArray, "/diagnostics", self.on_status, RELIABLE)
+        self.pushes = self.publisher(WrenchStamped, "plant/push", RELIABLE)
+        self.pushed_at = self.said_at = 0.0
+        self._put_panel()
+        self.asked = self.client(GetParameters, "plant/get_parameters")
+        self.learnt = False
+        self.timer(1.0, self.learn)
+        self.timer(1.0 / self.values.rate, self.on_draw)
+        self.plot.choose()
+
+    def stop(self) -> None:
+        """Say on the page that nothing moves any more."""
+        self.panel.say("inactive", None)
+        self.plot.forget()
+
+    def ask(self, wish: Callable[[], None]) -> None:
+        """Have something done by the node's thread: called by those of the page."""
+        self.wishes.append(wish)
+
+    def let_go(self, client: int) -> None:
+        """Pull no more for a page that has let go or was closed."""
+        self.pulls.pop(client, None)
+
+    def hide(self, kind: str, hidden: bool) -> None:
+        """Hide or show a part of the scene from the next drawing on."""
+        (self.forces.hidden.add if hidden else self.forces.hidden.discard)(kind)
+
+    def tell(self, sentence: str) -> None:
+        """Say something to all who look."""
+        for client in self.server.get_clients().values():
+            client.add_notification("robot_dynamics", sentence, auto_close_seconds=6.0)
+
+    def learn(self) -> None:
+        """Ask a plant once for what it knows better."""
+        if self.learnt or not self.asked.service_is_ready():
+            return
+        self.learnt = True
+        self.asked.call_async(GetParameters.Request(names=list(PLANT))).add_done_callback(self.on_learnt)
+
+    def on_learnt(self, future: Any) -> None:
+        """Take the plant's friction, and how long a push of it lasts."""
+        if (answer := future.result()) is not None and len(answer.values) == len(PLANT):
+            self.friction, self.push_duration = (value.double_value for value in answer.values)
+
+    # Messages.
+
+    def on_state(self, data: bytes) -> None:
+        """Take joint positions; whatever their stamp is, they are shown."""
+        msg = self.readers[JointState].read(data)
+        if self.state.set_joints(msg.names, *wire.columns_from_joint_state(msg), 0.0, time.monotonic()):
+            self.stamp, self.receipt = msg.stamp, self.now()
+        else:
+            self.warn(f"joint_states {self.state.joints.problem}")
+
+    def on_base(self, data: bytes) -> None:
+        """Take the base's pose."""
+        msg = self.readers[Odometry].read(data)
+        pose, twist = wire.base_from_odometry(msg)
+        if self.model.floating_base and not self.state.set_base(pose, twist, 0.0, time.monotonic()):
+            self.warn(f"odom {self.state.base.problem}")
+
+    def on_contacts(self, data: bytes) -> None:
+        """Take forces of the ground."""
+        self.contacts = finite(*wire.points_from_contacts(self.contact_reader.read(data))[::2])
+
+    def on_wanted(self, data: bytes) -> None:
+        """Take the forces that the feed-forward asks for."""
+        self.wanted = finite(*wire.points_from_contacts(self.force_reader.read(data))[::2])
+
+    def on_ground(self, msg: MarkerArray) -> None:
+        """Draw another ground."""
+        self.ground.show([shape for marker in msg.markers if (shape := shape_from_marker(marker)) is not None])
+
+    def on_status(self, msg: DiagnosticArray) -> None:
+        """Remember what the nodes beside this one say."""
+        space = self.get_namespace().strip("/")
+        for status in msg.status:
+            path = status.name.split(":")[0]
+            where, _, name = path.rpartition("/")
+            if where == space and name != self.get_name():
+                self.statuses[name] = status.level[0], status.message
+
+    # Drawing.
+
+    def on_draw(self) -> None:
+        """Do what was asked for on the page, and draw the newest state if anybody looks."""
+        while self.wishes:
+            self.wishes.popleft()()
+        for update in self.updates:
+            update()
+        if not self.server.get_clients():
+            return
+        self.drawings += 1
+        now = time.monotonic()
+        with self.server.atomic():
+            self.draw()
+        if self.plot.chosen:
+            self.plot.sample(self.stamp, now)
+        if now - self.said_at >= TEXT_PERIOD:
+            self.said_at = now
+            _, plant = self.statuses.get("plant", (OK, ""))
+            self.panel.say(self.text(), plant.endswith("paused") if plant else None)
+
+    def draw(self) -> None:
+        """Put everything where it is now."""
+        q, figure = self.state.q, self.figure
+        if figure is None:
+            return
+        figure.pose(q)
+        for update in self.force_updates:
+            update()
+        pen = ForcePen(self.friction, self.weight, LENGTH * self.size)
+        self.forces.show(pen.draw(*self.contacts, center_of_mass(self.model, q)))
+        position, force = self.wanted
+        asked = np.linalg.norm(force, axis=1) > 1e-3 * self.weight
+        self.forces.arrows("wanted", pen.arrows(position[asked], force[asked]), WANTED)
+        self.pull(pen)
+
+    def pull(self, pen: ForcePen) -> None:
+        """Push the links that mice hold towards these."""
+        arrows = []
+        due = abs(self.stamp - self.pushed_at) >= self.push_duration
+        for pull in list(self.pulls.values()):
+            R, p = link_pose(self.model, self.state.q, pull.link)
+            if pull.held is None:
+                pull.held = R.T @ (pull.start - p)
+            at = p + R @ pull.held
+            force = self.panel.strength.value * self.weight * (pull.end - at)
+            force *= min(1.0, STRONGEST * self.weight / max(float(np.linalg.norm(force)), 1e-9))
+            arrows.append((at, at + pen.scale * force))
+            if due:
+                self.pushes.publish(push(pull.link, np.cross(at - p, force), force))
+                self.pushed_at = self.stamp
+        self.forces.arrows("pull", np.array(arrows).reshape(-1, 2, 3), REAL)
+
+    def _dragged(self, link: str) -> Callable[[Any], Any]:
+        """Take what a mouse does with a link; asynchronous, for viser calls others in any order."""
+
+        async def dragged(event: Any) -> None:
+            end = np.array(event.end_position, dtype=float)
+            start, client, over = np.array(event.start_position, dtype=float), event.client_id, event.phase == "end"
+
+            def follow() -> None:
+                if over:
+                    self.let_go(client)
+                elif client in self.pulls:
+                    self.pulls[client].end = end
+                else:
+                    self.pulls[client] = Pull(link, start, end)
+
+            self.ask(follow)
+
+        return dragged
+
+    def text(self) -> str:
+        """State in words: time, and what every node says."""
+        lines = [f"**{self.missing() or f'{self.stamp:.1f} s'}**"]
+        lines += [f"{name}: {LEVELS.get(level, '')}{said}" for name, (level, said) in sorted(self.statuses.items())]
+        return "  \n".join(lines)
+
+    def missing(self) -> str:
+        """Say whether joint states have fallen silent."""
+        late = self.waited() - self.receipt > self.values.state_timeout
+        return self.silent("joint_states") if late else ""
+
+    def status(self) -> tuple[int, str, dict[str, object]]:
+        """Report who looks, and refused messages."""
+        level, doubts = self.doubts(self.state.counts())
+        values = {"address": address(self.server), "pages": len(self.server.get_clients()), "drawings": self.drawings}
+        if missing := self.missing():
+            return STALE, missing, values | doubts
+        return level, "inputs refused" if level != OK else "running", values | doubts
+
+
+def finite(position: Array, force: Array) -> tuple[Array, Array]:
+    """Points (k, 3) and forces (k, 3) that can be drawn."""
+    good = np.isfinite(position).all(axis=1) & np.isfinite(force).all(axis=1)
+    return position[good], force[good]
+
+
+def push(link: str, moment: Array, force: Array) -> WrenchStamped:
+    """Make a wrench on a link at its origin, world axes."""
+    msg = WrenchStamped()
+    msg.header.frame_id = link
+    msg.wrench.torque.x, msg.wrench.torque.y, msg.wrench.torque.z = moment.tolist()
+    msg.wrench.force.x, msg.wrench.force.y, msg.wrench.force.z = force.tolist()
+    return msg
+
+
+def shape_from_marker(marker: Marker) -> Cuboid | Array | None:
+    """Cuboid or corners of triangles (3 k, 3) that a marker of the plant's ground stands for; None for others."""
+    if marker.action != Marker.ADD:
+        return None
+    if marker.type == Marker.TRIANGLE_LIST:
+        return np.array([(p.x, p.y, p.z) for p in marker.points]).reshape(-1, 3)
+    size, p, o = marker.scale, marker.pose.position, marker.pose.orientation
+    at, turn = np.array([p.x, p.y, p.z]), np.array([o.x, o.y, o.z, o.w])
+    return Cuboid(np.array([size.x, size.y, size.z]), at, turn) if marker.type == Marker.CUBE else None
+
+
+def main() -> int:
+    """Run the node; returns the exit code."""
+    os.nice(NICENESS)
+    return run(ViewerNode, "viewer")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
