@@ -25,6 +25,7 @@ COMMANDS = {
     "feedforward": "feedforward",
     "monitor": "monitor",
     "identify": "identify",
+    "study": "study",
     "warm-up": "warm_up",
     "doctor": "doctor",
 }

@@ -19,6 +19,9 @@ EXTRAS = {
     "onnxruntime": "policy",
     "viser": "view",
     "yourdfpy": "view",
+    "pyarrow": "study",
+    "scipy": "study",
+    "distributed": "cluster",
 }
 """Importable module -> extra of this package that brings it."""
 VIEW = ("viser", "yourdfpy")

@@ -1,0 +1,268 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Who commands the robot in a run: the gait, a recorded bag, a Python function, or a learned policy."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..control.gait import StandTrot, TrotParameters, joint_gains
+from ..control.limbs import Legs
+from ..core.arrays import Array
+from ..errors import ParameterError, RobotDynamicsError
+from ..model.model import Model
+from ..simulation.plant import Measurement, Plant
+
+JOINT_STATE = "sensor_msgs/msg/JointState"
+COMMANDS_TOPIC = "/joint_commands"
+
+Command = Sequence[ArrayLike]
+"""The arguments of Plant.track: q_des, qd_des, kp, kd and, where there is one, tau_ff."""
+Act = Callable[[int, Plant], Command]
+"""Answers the command of a tick, counted from 0, in the present state of the plant."""
+
+
+class Controller(Protocol):
+    """Begins anew in every run."""
+
+    def begin(self, model: Model, seed: int) -> Act:
+        """Answer what commands the robot in a run; `model` is the robot without what varies, `seed` the run's."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stream:
+    """Commands that depend on time alone: (ticks, 5, n), the last one held."""
+
+    commands: Array
+
+    def begin(self, model: Model, seed: int) -> Act:
+        """As Controller."""
+        last = len(self.commands) - 1
+
+        def answer(tick: int, plant: Plant) -> Command:
+            command: Command = self.commands[min(tick, last)]
+            return command
+
+        return answer
+
+
+def gait_stream(
+    legs: Legs,
+    period: float,
+    ticks: int,
+    trot: bool = True,
+    stand_time: float = 0.5,
+    steer: Sequence[float] = (0.0, 0.0, 0.0),
+    kp: float | None = None,
+    kd: float | None = None,
+    **times: Any,
+) -> Stream:
+    """Stand, then trot: the commands of `StandTrot`, open loop, with the gains that fit the robot.
+
+    steer = [v_x, v_y, omega_z] of the base [m/s, rad/s]; times: the other figures of TrotParameters.
+    """
+    gait = StandTrot(legs, TrotParameters(stand_time=stand_time, **times))
+    gait.trot, gait.steer = trot, np.array(steer, dtype=float)
+    gait.start(gait.stance.joints, 0.0)
+    gains = joint_gains(legs.model, gait.stance.reach)
+    stiff, damped = (own if given is None else given for given, own in zip((kp, kd), gains, strict=True))
+    n = len(legs.model.joint_names)
+    commands = np.empty((ticks, 5, n))
+    for tick in range(ticks):
+        c = gait.command(tick * period)
+        commands[tick] = c.position, c.velocity, np.full(n, stiff), np.full(n, damped), c.effort
+    return Stream(commands)
+
+
+def bag_stream(
+    path: Path, model: Model, period: float, ticks: int, start: Array, kp: float, kd: float, topic: str = COMMANDS_TOPIC
+) -> Stream:
+    """Play the joint commands of a rosbag2 recording, each held until the next, by the times they were recorded at.
+
+    Joints that a message does not name keep their target, at first `start` (n,); what it leaves out is 0.
+
+    Raises
+    ------
+    ParameterError
+        The bag cannot be read or holds no command for a joint of the robot.
+    """
+    stamps, rows = _bag_commands(path, model, start, topic)
+    held = np.searchsorted(stamps - stamps[0], period * np.arange(ticks) + 1e-9, side="right") - 1
+    commands = np.empty((ticks, 5, len(start)))
+    commands[:, [0, 1, 4]] = rows[held]
+    commands[:, 2], commands[:, 3] = kp, kd
+    return Stream(commands)
+
+
+def _bag_commands(path: Path, model: Model, start: Array, topic: str) -> tuple[Array, Array]:
+    """Stamps (N,) [s] and positions, velocities, efforts (N, 3, n) of a recording."""
+    from rosbags.highlevel import AnyReader, AnyReaderError
+    from rosbags.typesys import Stores, get_typestore
+
+    now = np.stack([start, np.zeros_like(start), np.zeros_like(start)])
+    stamps, rows = [], []
+    try:
+        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_KILTED)) as reader:
+            held = sorted({c.topic for c in reader.connections if c.msgtype == JOINT_STATE})
+            if topic not in held:
+                raise ParameterError(
+                    f"bag '{path}' has no JointState topic '{topic}'; it has {', '.join(held) or 'none'}"
+                )
+            for c, t, raw in reader.messages(connections=[c for c in reader.connections if c.topic == topic]):
+                now = _taken(now, reader.deserialize(raw, c.msgtype), model)
+                stamps.append(1e-9 * t)
+                rows.append(now)
+    except (AnyReaderError, OSError) as error:
+        raise ParameterError(f"cannot read the bag '{path}': {error}") from None
+    if not rows or not np.isfinite(rows).all():
+        raise ParameterError(f"bag '{path}' holds no command on '{topic}', or one that is not finite")
+    return np.array(stamps), np.array(rows)
+
+
+def _taken(now: Array, message: Any, model: Model) -> Array:
+    """What the joints are to do after a message."""
+    here = [(i, model.joint_names.index(name)) for i, name in enumerate(message.name) if name in model.joint_names]
+    if not here:
+        raise ParameterError(
+            f"the bag commands {', '.join(message.name)}, no joint of '{model.name}' ({', '.join(model.joint_names)})"
+        )
+    source, target = map(list, zip(*here, strict=True))
+    now = now.copy()
+    now[1:, target] = 0.0
+    for row, values in enumerate((message.position, message.velocity, message.effort)):
+        if len(values) == len(message.name):
+            now[row, target] = np.asarray(values)[source]
+    return now
+
+
+def load_function(name: str) -> Callable[..., Any]:
+    """Return the function of 'module:function'; modules beside the study are found by the caller's sys.path.
+
+    Raises
+    ------
+    ParameterError
+        There is no such module or function; the message says which, or why the module cannot be imported.
+    """
+    module, colon, function = name.partition(":")
+    if not (module and colon and function):
+        raise ParameterError(f"a function is named as module:function, got '{name}'")
+    try:
+        found = getattr(importlib.import_module(module), function, None)
+    except Exception as error:
+        raise ParameterError(f"cannot import '{module}': {type(error).__name__}: {error}") from None
+    if not callable(found):
+        raise ParameterError(f"module '{module}' has no function '{function}'")
+    function_found: Callable[..., Any] = found
+    return function_found
+
+
+def called(name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Call a user's function; what goes wrong inside is told in one sentence. Raises ParameterError."""
+    try:
+        return function(*args, **options)
+    except RobotDynamicsError:
+        raise
+    except Exception as error:
+        raise ParameterError(f"'{name}' raised {type(error).__name__}: {error}") from None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A user's factory 'module:function': called in every run with (model, seed, **options).
+
+    It returns act(time, measurement), which is called every period with the time [s] and what `Plant.measure` says,
+    noise included, and answers the arguments of `Plant.track`.
+    """
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def begin(self, model: Model, seed: int) -> Act:
+        """As Controller."""
+        act = called(self.name, load_function(self.name), model, seed, **self.options)
+        if not callable(act):
+            raise ParameterError(f"'{self.name}' must return a function of time and measurement, got {act!r}")
+
+        def answer(tick: int, plant: Plant) -> Command:
+            command = called(self.name, act, plant.time, plant.measure())
+            if not isinstance(command, Sequence) or len(command) not in (4, 5):
+                raise ParameterError(
+                    f"'{self.name}' must answer (q_des, qd_des, kp, kd) or these and tau_ff, got {command!r}"
+                )
+            return command
+
+        return answer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Policy:
+    """A network in an ONNX file, as legged-robot trainings export it: observation (1, 9 + 3 n) -> action (1, n).
+
+    The observation: angular velocity of the base [rad/s], direction of gravity in base axes (unit), the command
+    [v_x, v_y, omega_z], joint positions less `default`, joint velocities, the last action; each of the figures named in
+    `scales` times its scale. q_des = default + action_scale * action.
+    """
+
+    name: str
+    network: bytes
+    default: Array
+    kp: float
+    kd: float
+    action_scale: float = 0.25
+    command: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    scales: Mapping[str, float] = field(default_factory=dict)
+
+    def begin(self, model: Model, seed: int) -> Act:
+        """As Controller."""
+        session = self._session()
+        n = len(model.joint_names)
+        source = session.get_inputs()[0].name
+        last = np.zeros(n)
+
+        def answer(tick: int, plant: Plant) -> Command:
+            nonlocal last
+            observation = self.observe(plant.measure(), last)[None].astype(np.float32)
+            try:
+                action = np.asarray(session.run(None, {source: observation})[0], dtype=float).ravel()
+            except Exception as error:
+                raise ParameterError(f"policy '{self.name}': {str(error).splitlines()[0]}") from None
+            if action.shape != (n,) or not np.isfinite(action).all():
+                raise ParameterError(f"policy '{self.name}' must answer {n} finite numbers, got {action}")
+            last = action
+            return self.default + self.action_scale * action, np.zeros(n), self.kp, self.kd
+
+        return answer
+
+    def observe(self, measured: Measurement, last: Array) -> Array:
+        """Lay out the observation (9 + 3 n,)."""
+        x, y, z, w = measured.orientation
+        down = np.array([2.0 * (w * y - x * z), -2.0 * (y * z + w * x), 2.0 * (x * x + y * y) - 1.0])
+        parts = {
+            "angular_velocity": measured.angular_velocity,
+            "gravity": down,
+            "command": np.array(self.command),
+            "position": measured.position - self.default,
+            "velocity": measured.velocity,
+            "action": last,
+        }
+        return np.concatenate([self.scales.get(name, 1.0) * part for name, part in parts.items()])
+
+    def _session(self) -> Any:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # runs are what is done side by side
+        try:
+            return onnxruntime.InferenceSession(self.network, options, providers=["CPUExecutionProvider"])
+        except Exception as error:
+            raise ParameterError(f"'{self.name}' is no policy in ONNX: {str(error).splitlines()[0]}") from None
+
+
+SCALES = ("angular_velocity", "gravity", "command", "position", "velocity", "action")
