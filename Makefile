@@ -24,6 +24,8 @@ VENV_FLAGS :=
 RUN_EXTRAS := cli,report,world,xacro,view,$(if $(filter jazzy,$(ROS_WHEELS)),ros-jazzy,ros)
 NUMPY      :=
 endif
+TEST_EXTRAS := $(RUN_EXTRAS),bag,meshes,policy,study,cluster,test,dev
+
 RUN   := $(VENV)/.run
 TEST  := $(VENV)/.test
 BENCH := $(VENV)/.bench
@@ -94,13 +96,13 @@ $(RUN): setup.cfg setup.py pyproject.toml | $(BIN)/python
 
 $(TEST): $(RUN)
 	@echo "[3/3] test and lint tools"
-	@$(PIP) --no-build-isolation --editable ".[$(RUN_EXTRAS),bag,test,dev]" $(NUMPY) | $(COUNT)
+	@$(PIP) --no-build-isolation --editable ".[$(TEST_EXTRAS)]" $(NUMPY) | $(COUNT)
 	@touch $@
 
 $(DOCS): $(TEST)
-	@$(PIP) --no-build-isolation --editable ".[$(RUN_EXTRAS),bag,test,dev,docs]" $(NUMPY) | $(COUNT)
+	@$(PIP) --no-build-isolation --editable ".[$(TEST_EXTRAS),docs]" $(NUMPY) | $(COUNT)
 	@touch $@
 
 $(BENCH): $(TEST)
-	@$(PIP) --no-build-isolation --editable ".[$(RUN_EXTRAS),bag,test,dev,bench]" $(NUMPY) | $(COUNT)
+	@$(PIP) --no-build-isolation --editable ".[$(TEST_EXTRAS),bench]" $(NUMPY) | $(COUNT)
 	@touch $@

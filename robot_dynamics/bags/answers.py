@@ -137,8 +137,8 @@ def feed(
             rows.append((x.stamp, effort, [getattr(parts, name) for name in PARTS]))
     if not rows:
         raise BagError(f"'{bag.path}': no joint state suits '{model.name}': {state.joints.problem or 'there is none'}")
-    stamp, measured, parts = (np.array([row[i] for row in rows]) for i in range(3))
-    return Fed(stamp, measured, parts.transpose(1, 0, 2), state.counts())
+    stamp, measured, torque = (np.array([row[i] for row in rows]) for i in range(3))
+    return Fed(stamp, measured, torque.transpose(1, 0, 2), state.counts())
 
 
 def make_feeder(model: Model, mode: Mode) -> Feeder:

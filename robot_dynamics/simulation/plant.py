@@ -508,14 +508,18 @@ class Plant:
     @property
     def noise_memory(self) -> dict[str, Any]:
         """State of the generator of the noise, and the biases drawn at `reset`; values that JSON can hold."""
-        return {"generator": self._rng.bit_generator.state, **{name: x.tolist() for name, x in self._bias.items()}}
+        return {
+            "generator": self._rng.bit_generator.state,
+            "bias": self.bias.tolist(),
+            "deviation": self.deviation.tolist(),
+        }
 
     def take_memory(self, bundles: Sequence[Any], noise: Mapping[str, Any]) -> None:
         """Go on with other `bundles`, of the same robot, and with the noise of `noise_memory`: `snapshot.restore`."""
         self._robot, self._joints, self._ground, self._state, self._command = bundles
         self.problem = at.problem(self.model.nv, self._n, len(self._ground.row))
         self._rng.bit_generator.state = noise["generator"]
-        self._bias = {name: np.array(noise[name], dtype=float) for name in self._bias}
+        self.bias, self.deviation = np.array(noise["bias"], dtype=float), np.array(noise["deviation"], dtype=float)
         self._divergence = None
         self._bind()
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..contact.mesh import find_mesh
 from ..core.arrays import Array
 from ..core.extras import missing
 from ..errors import RobotDynamicsError
 from ..model.description import Shape
+from ..model.mesh_files import find_mesh
 from ..model.model import Model
 
 MOST_VERTICES = 200_000
