@@ -18,10 +18,10 @@ from rich.table import Table
 from .calls import python_calls
 from .cpp import Cpp
 from .growth import SHAPES, SIZES, draw, growth
-from .kernels import contact, many, single
+from .kernels import contact, derived, many, single
 from .robots import FILES, ROBOTS, case
 from .rounds import Row
-from .simulation import rollouts, steps
+from .simulation import linearizations, rollouts, steps
 from .start import starts
 
 OUTPUT, BUILD = Path("report"), Path("build/benchmark")
@@ -32,6 +32,7 @@ def rows(cpp: Cpp, console: Console) -> Iterator[Row]:
     for name in ROBOTS:
         robot = case(name)
         yield from single(robot, cpp)
+        yield from derived(robot, cpp)
         yield from many(robot, cpp)
         yield from python_calls(robot)
     go2 = case("go2")
@@ -42,6 +43,7 @@ def rows(cpp: Cpp, console: Console) -> Iterator[Row]:
         console.print("without MuJoCo: the package mujoco is not installed")
     else:
         yield from steps(go2, mujoco)
+        yield from linearizations(go2, mujoco)
         yield from rollouts(go2, mujoco)
     yield from starts()
 

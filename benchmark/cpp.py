@@ -100,7 +100,7 @@ class Robot:
         self.states = [np.ascontiguousarray(x) for x in their_states(case)]
 
     def seconds(self, what: str) -> float:
-        """Seconds per call of rnea, aba, crba or contact."""
+        """Seconds per call of rnea, aba, crba, contact, or of rnea or aba derivatives."""
         arrays = (a.ctypes.data_as(DOUBLES) for a in self.states)
         return float(self.library.robot_time(self.handle, what.encode(), *arrays, STATES, REPEATS))
 

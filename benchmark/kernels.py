@@ -30,6 +30,11 @@ BATCH = 4096
 LIMBS = {"rnea": (0.15, 0.09), "aba": (0.15, 0.10), "crba": (0.35, 0.22)}
 TREE = {"rnea": (0.40, 0.30), "aba": (0.40, 0.30), "crba": (0.70, 0.55)}
 """Must and aim of the ratio to Pinocchio: robots of equal limbs, any tree."""
+DERIVATIVES = {
+    True: {"rnea derivatives": (0.30, 0.15), "aba derivatives": (0.35, 0.20)},
+    False: {"rnea derivatives": (0.60, 0.40), "aba derivatives": (0.70, 0.45)},
+}
+"""The same of derivatives: go2, any tree."""
 
 
 @lean
@@ -61,15 +66,24 @@ def limb_loop(what, levels, robot, Q, V, X, memory, out, H, repeats):
 
 
 @lean
-def derivative_loop(forward, topology, parameters, Q, V, X, w, qdd, out, repeats):
-    """`repeats` times the derivatives of RNEA or of ABA over all states."""
+def rnea_derivatives_loop(topology, parameters, Q, V, X, w, out, repeats):
+    """`repeats` times the derivatives of RNEA over all states."""
     for _ in range(repeats):
         for k in range(Q.shape[0]):
-            if forward:
-                tree_aba.aba(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, qdd)
-                derivatives.aba_derivatives(topology, parameters, Q[k], V[k], qdd, NO_WRENCH, w, out)
+            derivatives.rnea_derivatives(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, out)
+
+
+@lean
+def aba_derivatives_loop(limbed, topology, parameters, Q, V, X, w, memory, qdd, out, repeats):
+    """ABA and its derivatives; limbed: levels and robot of `star`, or None."""
+    for _ in range(repeats):
+        for k in range(Q.shape[0]):
+            if limbed is not None:
+                aba.place(limbed[0], limbed[1], Q[k], V[k], memory)
+                aba.aba(limbed[0], limbed[1], Q[k], V[k], (X[k], NO_WRENCH, None), memory, qdd)
             else:
-                derivatives.rnea_derivatives(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, out)
+                tree_aba.aba(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, qdd)
+            derivatives.aba_derivatives(topology, parameters, Q[k], V[k], qdd, NO_WRENCH, w, out)
 
 
 @lean
@@ -104,6 +118,23 @@ def single(case: Case, cpp: Cpp) -> Iterator[Row]:
     for driver, a in calls:
         promise = LIMBS[a] if driver == "limbs" else (TREE[a] if len(drivers) == 1 else None)  # callers get limbs
         yield compared(case.name, f"{a}, {driver}", times[driver, a], times.get(("C++", a)), CPP, promise)
+
+
+def derived(case: Case, cpp: Cpp) -> Iterator[Row]:
+    """Derivatives of RNEA and of ABA in one state."""
+    model = case.model
+    limbed = None if model.limbs is None else (model.limbs.levels, model.limbs.robot)
+    robot, w, out = (model.topology, model.parameters), workspace(model), np.empty((4, model.nv, model.nv))
+    room = w, aligned((MEMORY,)), np.empty(model.nv), out, REPEATS
+    calls = {
+        "rnea": partial(rnea_derivatives_loop, *robot, *case.states, w, out, REPEATS),
+        "aba": partial(aba_derivatives_loop, limbed, *robot, *case.states, *room),
+    }
+    ours = {f"{a} derivatives": timed(call, STATES * REPEATS) for a, call in calls.items()}
+    times = interleaved(ours | cpp.loops(case, tuple(ours)))
+    promises = DERIVATIVES[case.name == "go2"] if case.name == "go2" or limbed is None else {}
+    for a in ours:
+        yield compared(case.name, a, times[a], times.get(("C++", a)), CPP, promises.get(a))
 
 
 def contact(case: Case, cpp: Cpp) -> Iterator[Row]:

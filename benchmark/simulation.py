@@ -111,6 +111,25 @@ def steps(case: Case, mujoco: ModuleType) -> Iterator[Row]:
         yield compared(case.name, what, times[name], times["mj_step"], "mj_step", promise)
 
 
+def linearizations(case: Case, mujoco: ModuleType) -> Iterator[Row]:
+    """A and B of one step of the standing robot by centred differences; both stand still before."""
+    plant = standing_plant(case, rd.SpringDamper())
+    plant.advance(STEPS * H)
+    other = Standing(mujoco, case.model, go2_stance(case.model))
+    other.run(STEPS)
+    n = 2 * case.model.nv
+    A, B = np.empty((n, n)), np.empty((n, 12))
+    times = interleaved(
+        {
+            "ours": timed(plant.linearize, 1),
+            "mujoco": timed(lambda: mujoco.mjd_transitionFD(other.model, other.data, 1e-6, True, A, B, None, None), 1),
+        },
+        rounds=101,
+    )
+    what = "linearize, 16 points, implicit spring-damper"
+    yield compared(case.name, what, times["ours"], times["mujoco"], "mjd_transitionFD", (0.25, 0.10))
+
+
 def rollouts(case: Case, mujoco: ModuleType) -> Iterator[Row]:
     """Standing robots that differ in friction, per step and core, all cores at work."""
     from mujoco import rollout

@@ -29,6 +29,7 @@ from ..kernels.simulation import run
 from ..kernels.simulation.ledger import ENERGY_JUMP, FINE, NOT_FINITE, SINGULAR
 from ..model.model import ONE_DOF, Model
 from .divergence import BASE, Divergence
+from .linearization import PerturbedPlants
 
 WORST_QUATERNION = 1e-3
 """Largest error of the norm of a quaternion that `reset` takes and normalises."""
@@ -270,6 +271,7 @@ class Plant:
         entry: Any = bound(run.run, self._arrays, 1, NO_LOG)
         self._take_steps = entry.func
         self._locate = bound(run.locate, self._arrays, *self._touch)
+        self._perturbed: PerturbedPlants | None = None  # 1 MB that only `linearize` needs
 
     def _plain(self, command: at.Command) -> tuple[tuple[Any, ...], ...]:
         """What kernels take as `plant`, with this command; numba needs 4 us to recognise a named tuple."""
@@ -278,7 +280,8 @@ class Plant:
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the entries, which a copy finds for itself."""
-        return {name: value for name, value in vars(self).items() if name not in ("_arrays", "_take_steps", "_locate")}
+        own = "_arrays", "_take_steps", "_locate", "_perturbed"
+        return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Go on as the plant that this is a copy of."""
@@ -451,6 +454,48 @@ class Plant:
         finally:
             self._command.now[0] = given[max(min(len(log), len(given)), 1) - 1]
 
+    def linearize(self, eps: float = 1e-6, steps: int = 1) -> tuple[Array, Array]:
+        """Answer how the state after `steps` steps under the present command changes with that of now (V13).
+
+        dx(end) = A dx + B du, to first order, for dx = [d; e] (2 nv,): the configuration q (+) d as `integrate` takes
+        it, [angular; linear] in base axes first with a floating base, then the velocity qd + e. du (n,): efforts of the
+        joints beside the feedback of the command [N m, N], in the order of `model.joint_names`. The feedback is part of
+        A, through effort limits, contacts, friction and stops as they are. All else that the plant remembers is held as
+        it is now: deflection of contacts, lagging efforts, commands on their way, pushes. Centred differences of the
+        plant itself, all perturbed plants abreast; the plant stays, to the last bit, as it is. The first call of an
+        installation compiles.
+
+        Parameters
+        ----------
+        eps : float
+            Perturbation [rad, m, rad/s, m/s, N m, N].
+        steps : int
+            Timesteps, those of a controller's tick.
+
+        Returns
+        -------
+        A, B : (2 nv, 2 nv), (2 nv, n)
+
+        Raises
+        ------
+        ParameterError
+            eps outside (0, 1e-2], steps below 1.
+        DivergedError
+            The plant has stopped, or a perturbed one does.
+        """
+        check_range("eps", eps, 0.0, 1e-2, open_low=True)
+        check_range("steps", steps, 1)
+        if steps != int(steps):
+            raise ParameterError(f"steps must be a whole number, got {steps}")
+        if self._divergence is not None:
+            raise DivergedError(f"the plant stopped: {self._divergence}; reset it first")
+        if self._perturbed is None:
+            self._perturbed = PerturbedPlants(self.bundles, self.settings, self.problem)
+        answer = self._perturbed.slopes(float(eps), int(steps))
+        if isinstance(answer, int):
+            raise DivergedError(f"no linearization here: within {steps} steps of a perturbed plant, {REASONS[answer]}")
+        return answer
+
     def _run(self, arrays: tuple[tuple[Any, ...], ...], steps: int, log: Array = NO_LOG) -> None:
         if self._divergence is not None:
             raise DivergedError(f"the plant stopped: {self._divergence}; reset it first")
@@ -562,7 +607,7 @@ class Plant:
             link=self.points.link,
             position=position.copy(),
             velocity=velocity.copy(),
-            depth=self._ground.points[:, at.DEPTH].reshape(-1, len(position)).max(axis=0),
+            depth=self._ground.points[:, at.DEPTH].reshape(2 if len(self._ground.twins) else 1, -1).max(axis=0),
             force_world=force.copy(),
             deflection=self._ground.points[: len(position), at.DEFLECTION : at.DEFLECTION + 2].copy(),
         )
