@@ -32,6 +32,19 @@ def test_an_example_draws_its_picture(path, monkeypatch, tmp_path):
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib is not installed")
+def test_with_an_lqr_the_robot_tilts_less_and_is_upright_sooner(capsys, monkeypatch, tmp_path):
+    picture = tmp_path / "picture.png"
+    monkeypatch.setattr(sys, "argv", ["push_recovery", str(picture)])
+    runpy.run_path(str(ROOT / "examples" / "control" / "push_recovery.py"), run_name="__main__")
+    alone, both = ([float(x) for x in line[22:].split()[::2]] for line in capsys.readouterr().out.splitlines()[1:])
+    assert both[0] < 0.8 * alone[0]
+    assert both[1] < alone[1] < 2.0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
 def test_every_example_is_on_its_page():
     page = (ROOT / "docs" / "guides" / "textbook.md").read_text()
     assert [path.stem for path in EXAMPLES if f"textbook/{path.name}" not in page] == []
