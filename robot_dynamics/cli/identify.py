@@ -19,6 +19,7 @@ from ..identification.joint_fit import SMOOTH, Losses, correlation, fit_losses, 
 from ..identification.joint_log import DEGREE, WINDOW, Motion, joint_map, motion, read_log
 from ..model.model import Model
 from ..model.urdf import load_urdf
+from . import identify_simulated
 from .inspect import new_table
 from .output import check_output, compiling_shown, write_page
 
@@ -64,11 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--topic", default="", help="JointState topic of the bag, if there are several")
     parser.add_argument("--output", type=Path, help="HTML page with plots and the base parameters")
+    identify_simulated.add_arguments(parser)
 
 
 @compiling_shown()
 def run(args: argparse.Namespace) -> int:
     """Print the findings and the suggested parameters, write the page: 0."""
+    if args.simulate:
+        return identify_simulated.run(args, dict(map(pair, args.map)))
     if args.output is not None:
         import matplotlib.figure  # noqa: F401 - say now, not after the fit, that it is missing
 

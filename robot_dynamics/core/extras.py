@@ -22,6 +22,7 @@ EXTRAS = {
     "pyarrow": "study",
     "scipy": "study",
     "distributed": "cluster",
+    "gymnasium": "rl",
 }
 """Importable module -> extra of this package that brings it."""
 VIEW = ("viser", "yourdfpy")

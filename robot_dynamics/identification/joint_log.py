@@ -202,6 +202,30 @@ def _read_bag(path: Path, topic: str) -> Log:
     return _log_from_messages(path, messages)
 
 
+def read_messages(path: Path, topic: str, option: str) -> list[tuple[float, tuple[str, ...], Array]]:
+    """Time [s], names and positions of each JointState of a topic, by headers where these are set.
+
+    `option` chooses another topic. Raises LogError; ModuleNotFoundError without `rosbags`.
+    """
+    from rosbags.highlevel import AnyReader, AnyReaderError
+    from rosbags.typesys import Stores, get_typestore
+
+    try:
+        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_KILTED)) as reader:
+            wanted = [c for c in reader.connections if c.topic == topic and c.msgtype == JOINT_STATE]
+            if not wanted:
+                held = ", ".join(sorted({f"{c.topic} ({c.msgtype})" for c in reader.connections}))
+                raise LogError(f"'{path}' has no topic '{topic}' of type {JOINT_STATE}; choose with {option}: {held}")
+            messages = [(t, reader.deserialize(raw, c.msgtype)) for c, t, raw in reader.messages(connections=wanted)]
+    except (AnyReaderError, OSError) as error:
+        raise LogError(f"cannot read the bag '{path}': {error}") from None
+    stamps = [msg.header.stamp.sec + 1e-9 * msg.header.stamp.nanosec or 1e-9 * t for t, msg in messages]
+    found = [(stamp, tuple(msg.name), msg.position) for stamp, (_, msg) in zip(stamps, messages, strict=True)]
+    if not found:
+        raise LogError(f"'{topic}' in '{path}' is empty")
+    return found
+
+
 def _no_topic(path: Path, topics: Sequence[str], held: Sequence[str]) -> str:
     """Say which topics there are to choose from, or what the bag holds instead."""
     if topics:

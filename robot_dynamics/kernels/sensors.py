@@ -92,16 +92,27 @@ def take_commands(now, source, figures):
     that is not finite or a negative gain: nothing is taken then.
     """
     for i in range(5):
-        x = figures[i]
+        x, wrong = figures[i], 0
+        least = 0.0 if i in (KP, KD) else -math.inf
         for k in range(x.shape[0]):
             for j in range(x.shape[1]):
-                if not abs(x[k, j]) < math.inf or (x[k, j] < 0.0 and i in (KP, KD)):
-                    return i
+                wrong += 0 if abs(x[k, j]) < math.inf and x[k, j] >= least else 1
+        if wrong:
+            return i
     for t in range(now.shape[0]):
         for i in range(5):
-            x = figures[i]
-            for j in range(now.shape[3]):
-                column = j if x.shape[1] > 1 else 0
-                for lane in range(LANES):
-                    now[t, 0, i, j, lane] = x[source[t, lane] if x.shape[0] > 1 else 0, column]
+            take_figure(now[t, 0, i], source[t], figures[i])
     return -1
+
+
+@lean
+def take_figure(now, source, x):
+    """Take one figure of one tile, now (n, LANES)."""
+    for j in range(now.shape[0]):
+        column = j if x.shape[1] > 1 else 0
+        if x.shape[0] == 1:
+            for lane in range(LANES):
+                now[j, lane] = x[0, column]
+        else:
+            for lane in range(LANES):
+                now[j, lane] = x[source[lane], column]

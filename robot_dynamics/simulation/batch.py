@@ -57,8 +57,6 @@ class PlantBatch:
         for i, plant in enumerate(plants):
             forms.setdefault(form(plant), []).append(i)
         self._groups = [Tiles([plants[i] for i in numbers], numbers) for numbers in forms.values()]
-        for group in self._groups:
-            group.show()
         self._bind()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -85,7 +83,7 @@ class PlantBatch:
         self._pool = ThreadPoolExecutor(max(len(shares) - 1, 1), "plant-batch")
         first, count = self._groups[0], len(self)
         if len(self._groups) == 1:
-            rows, points = (x.reshape(*x.shape[:-2], -1)[..., :count] for x in (first.out, first.touch))
+            rows, points = (_flat(x)[..., :count] for x in (first.out, first.touch))
         else:
             rows, points = (np.zeros((*x.shape[:-2], count)) for x in (first.out, first.touch))
         self._rows, self._points = rows, points
@@ -99,7 +97,7 @@ class PlantBatch:
         """Plants of several forms: their figures in the order of the plants."""
         if len(self._groups) > 1:
             for group in self._groups:
-                self._rows[:, group.numbers] = group.out.reshape(len(group.out), -1)[:, : len(group.numbers)]
+                self._rows[:, group.numbers] = _flat(group.out)[:, : len(group.numbers)]
 
     def step(
         self,
@@ -230,8 +228,7 @@ class PlantBatch:
         for group in self._groups:
             group.locate()
             if len(self._groups) > 1:
-                touch = group.touch.reshape(*group.touch.shape[:2], -1)
-                self._points[..., group.numbers] = touch[..., : len(group.numbers)]
+                self._points[..., group.numbers] = _flat(group.touch)[..., : len(group.numbers)]
         points = _locked(np.moveaxis(self._points, -1, 0))
         return Contacts(
             link=self.plants[0].points.link,
@@ -293,6 +290,11 @@ def _advance(share: Sequence[tuple[Tiles, at.Plant, int, int]], steps: int) -> N
     """What a thread does in a step."""
     for group, arguments, first, end in share:
         group.advance(arguments, first, end, steps)
+
+
+def _flat(x: Array) -> Array:
+    """Lanes of all tiles side by side."""
+    return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])
 
 
 def _locked(x: Array) -> Array:

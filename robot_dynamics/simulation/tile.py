@@ -88,8 +88,10 @@ class Tiles:
         self._own_memory = self.memory()
         first = plants[0]
         width = first.model.nq + first.model.nv + len(first.model.joint_names) + 3 * len(first.points)
-        self.out = aligned((width + tiles.MORE, count, LANES))
-        self.touch = aligned((len(first.points), tiles.TOUCH, count, LANES))
+        odd = count | 1  # rows that are a power of two apart would meet in the same lines of the cache
+        self.out = aligned((width + tiles.MORE, odd, LANES))
+        self.touch = aligned((len(first.points), tiles.TOUCH, odd, LANES))
+        self._begin()
 
     def part(self, first: int, end: int) -> tuple[at.Plant, int, int]:
         """What a thread needs to `advance` these tiles."""
@@ -130,8 +132,8 @@ class Tiles:
         self._fill(t)
         return int(taken[ended == FINE].max(initial=0))
 
-    def show(self) -> None:
-        """Write the states as they are into `out`."""
+    def _begin(self) -> None:
+        """Find placements, and write the states as they are into `out`."""
         self.run(self.arguments(self._own_memory), 0, len(self.live), 0)
         for i in np.flatnonzero(self.live.reshape(-1)[: len(self.plants)] == 0):
             self._show(*divmod(int(i), LANES))

@@ -56,10 +56,14 @@ def write_results(plant, live, out, t):
 
 @routine
 def take_each(plant, t, steps, log, status, live, out):
-    """`take` of the robots of tile t; status (tiles, 2): why each one stopped, and after how many steps."""
+    """`take` of the robots of tile t; status (tiles, 2): why each one stopped, and after how many steps.
+
+    No steps: have the placements that steps begin with.
+    """
     plant = tile_of(plant, t)
     before = plant.state.counters[at.STEPS]
-    place(plant.robot.topology, plant.robot.parameters, plant.state.q, plant.robot.w)
+    if steps == 0:
+        place(plant.robot.topology, plant.robot.parameters, plant.state.q, plant.robot.w)
     status[t, ENDED] = take(plant, steps, log)
     status[t, TAKEN] = plant.state.counters[at.STEPS] - before
     write_results(plant, live, out, t)
