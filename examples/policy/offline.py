@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import robot_dynamics as rd
+from robot_dynamics.control.home import planar
 from robot_dynamics.control.limbs import find_legs
 from robot_dynamics.control.policy import Sensed, load_policy
 from robot_dynamics.control.simulation import above_ground, home_pose
@@ -25,7 +26,14 @@ UPRIGHT = 0.5
 """Cosine of the tilt below which the robot has fallen."""
 
 
-def walk(policy, model, command, seconds, terrain=(), law="spring_damper", seen=lambda plant: None):
+def along_x(command, pose):
+    """The command with what somebody adds who steers the robot back to the x axis."""
+    _, y, heading = planar(pose)
+    back = np.clip([0.0, -0.5 * y, -1.5 * heading], -0.3, 0.3)
+    return np.asarray(command, dtype=float) + back
+
+
+def walk(policy, model, command, seconds, terrain=(), law="spring_damper", straight=False):
     """Path of the base (steps, 3) until the end or a fall, and whether it stood to the end."""
     spec, legs = policy.spec, find_legs(model)
     where = [model.joint_index(name) for name in spec.joints]
@@ -43,11 +51,11 @@ def walk(policy, model, command, seconds, terrain=(), law="spring_damper", seen=
         if -down[2] < UPRIGHT:
             return np.array(path), False
         sensed = Sensed(qd[3:6].copy(), qd[:3].copy(), down, q[7:][where], qd[6:][where])
-        targets[where] = policy.answer(sensed, np.asarray(command, dtype=float), step / spec.rate)
+        asked = along_x(command, q[:7]) if straight else np.asarray(command, dtype=float)
+        targets[where] = policy.answer(sensed, asked, step / spec.rate)
         plant.track(targets, np.zeros_like(targets), kp, kd)
         plant.advance(1.0 / spec.rate)
         path.append(plant.q[:3].copy())
-        seen(plant)
     return np.array(path), True
 
 
@@ -58,19 +66,21 @@ def main():
     parser.add_argument("--command", nargs=3, type=float, default=(0.4, 0.0, 0.0), metavar=("VX", "VY", "WZ"))
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--world", type=Path, help="file of the ground")
+    parser.add_argument("--straight", action="store_true", help="steer back to the x axis")
     parser.add_argument("--law", choices=LAWS, default="spring_damper")
     args = parser.parse_args()
     try:
         armature = MINI_CHEETAH if args.urdf.stem == "mini_cheetah" else None
         model = rd.load_urdf(args.urdf, floating_base=True, armature=armature)
         terrain = rd.load_world(args.world) if args.world else ()
-        path, stood = walk(load_policy(args.policy), model, args.command, args.seconds, terrain, args.law)
+        policy = load_policy(args.policy)
+        path, stood = walk(policy, model, args.command, args.seconds, terrain, args.law, args.straight)
     except RobotDynamicsError as problem:
         print(problem, file=sys.stderr)
         return 2
     x, y, z = path[-1]
     end = "still on its feet" if stood else "fallen"
-    print(f"after {len(path) / 50:.1f} s at ({x:.2f}, {y:.2f}), base at {z:.2f} m: {end}")
+    print(f"after {len(path) / policy.spec.rate:.1f} s at ({x:.2f}, {y:.2f}), base at {z:.2f} m: {end}")
     return 0
 
 
