@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("benchmark", "docs", "examples", "launch", "robot_dynamics", "scripts", "test")
-NOT_SOURCE = (".pyc", ".md", ".png", ".svg", ".yaml", ".xml", ".urdf", ".xacro", ".npz", ".json", ".typed")
+NOT_SOURCE = (".pyc", ".md", ".png", ".svg", ".yaml", ".xml", ".urdf", ".xacro", ".npz", ".onnx", ".json", ".typed")
 SOURCES = [
     ROOT / "setup.py",
     *(
