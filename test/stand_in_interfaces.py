@@ -44,6 +44,7 @@ class SimulatorFeatures:
     SIMULATION_STATE_PAUSE = 26
     STEP_SIMULATION_SINGLE = 31
     STEP_SIMULATION_MULTIPLE = 32
+    STEP_SIMULATION_ACTION = 33
     WORLD_LOADING = 40
     features: list[int] = field(default_factory=list)
     custom_info: str = ""
@@ -228,3 +229,18 @@ class LoadWorld:
         RESOURCE_PARSE_ERROR = 103
         result: Result = field(default_factory=Result)
         world: WorldResource = field(default_factory=WorldResource)
+
+
+class SimulateSteps:
+    @dataclass
+    class Goal:
+        steps: int = 0
+
+    @dataclass
+    class Result:
+        result: Result = field(default_factory=Result)
+
+    @dataclass
+    class Feedback:
+        completed_steps: int = 0
+        remaining_steps: int = 0

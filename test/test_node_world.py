@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("yaml", reason="pyyaml is not installed")
 
-from nav_msgs.msg import Odometry
+from nav_msgs.msg import OccupancyGrid, Odometry
 from rcl_interfaces.msg import Log
 from ros_nodes import Peer, Process, peer, running
 from sensor_msgs.msg import MultiDOFJointState
@@ -90,3 +90,26 @@ def test_a_ground_that_would_be_in_the_robot_and_a_bad_file_are_refused(us, name
     us.until(lambda: any(sentence in m.msg for m in log), "the sentence")
     assert us.status("plant")["level"] == "1"
     assert len(us.heard["plant/ground"]) == before
+
+
+def occupied(height_of_base: float = 0.0) -> OccupancyGrid:
+    """Six by six metres about the origin, all occupied."""
+    msg = OccupancyGrid()
+    msg.info.width, msg.info.height, msg.info.resolution = 60, 60, 0.1
+    at = msg.info.origin.position
+    at.x, at.y, at.z = -3.0, -3.0, height_of_base
+    msg.data = [100] * 3600
+    return msg
+
+
+def test_a_map_becomes_ground_unless_the_robot_would_stand_in_it(us):
+    """Occupied cells are 0.1 m high: on a floor 0.1 m lower their top is where the robot stands."""
+    put_on(us, "stairs.yaml")
+    before = len(us.heard["plant/ground"])
+    us.send("plant/ground_map", occupied(), LATCHED)
+    us.until(lambda: "refused ~/ground_map" in us.status("plant"), "the refusal")
+    assert len(us.heard["plant/ground"]) == before
+    us.send("plant/ground_map", occupied(-0.1), LATCHED)
+    us.until(lambda: len(us.heard["plant/ground"]) > before, "the ground")
+    assert [m.type for m in us.heard["plant/ground"][-1].markers[1:]] == [Marker.CUBE, Marker.TRIANGLE_LIST]
+    assert np.abs(standing(us)).max() < 0.003

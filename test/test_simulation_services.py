@@ -59,13 +59,17 @@ def asked(monkeypatch) -> Iterator[Asked]:
     compile_kernels()
     services: dict[str, Any] = {}
     if simulation_services.srv is None:
-        for name in ("msg", "srv"):
+        for name in ("msg", "srv", "action"):
             monkeypatch.setattr(simulation_services, name, stand_in_interfaces)
 
     def offer(_, kind, name, callback):
         services[name] = kind, callback
 
+    def offer_action(_, name, callback):
+        services[name] = None, callback
+
     monkeypatch.setattr(simulation_services.SimulationServices, "offer", offer)
+    monkeypatch.setattr(simulation_services.SimulationServices, "offer_action", offer_action)
     rclpy.init(args=["--ros-args", *(word for p in PARAMETERS for word in ("-p", p))])
     plant = PlantNode("plant")
     try:
@@ -85,6 +89,7 @@ def test_the_features_are_numbers_of_the_standard_and_all_services_are_offered(a
         "set_simulation_state",
         "reset_simulation",
         "step_simulation",
+        "simulate_steps",
         "get_entities",
         "get_entities_states",
         "get_entity_state",
@@ -133,6 +138,49 @@ def test_steps_that_cannot_be_done_are_answered_with_the_reason(asked):
     assert (answer.result, "the plant stopped" in answer.error_message) == (4, True)
     assert asked.ask("reset_simulation").result.result == 1
     assert asked.ask("step_simulation", steps=3).result.result == 1
+
+
+class Goal:
+    """A goal of the action as rclpy hands it over; `cancel_after` so many steps it is asked to end."""
+
+    def __init__(self, steps: int, cancel_after: int = -1):
+        self.request, self.cancel_after = SimpleNamespace(steps=steps), cancel_after
+        self.heard: list[tuple[int, int]] = []
+        self.end = ""
+
+    @property
+    def is_cancel_requested(self) -> bool:
+        return len(self.heard) == self.cancel_after
+
+    def publish_feedback(self, feedback: Any) -> None:
+        self.heard.append((feedback.completed_steps, feedback.remaining_steps))
+
+    def succeed(self) -> None:
+        self.end = "succeeded"
+
+    def abort(self) -> None:
+        self.end = "aborted"
+
+    def canceled(self) -> None:
+        self.end = "cancelled"
+
+
+def test_the_action_tells_of_every_step_and_ends_paused(asked):
+    simulate, s = asked.services["simulate_steps"][1], asked.simulation
+    goal = Goal(3)
+    result = simulate(goal).result
+    assert (goal.end, result.result, goal.heard) == ("aborted", 4, [])
+    assert result.error_message == "only a paused simulation can be stepped"
+    asked.set_state(STATE.STATE_STOPPED)
+    before, goal = s.time, Goal(3)
+    assert simulate(goal).result.result == 1
+    assert (goal.end, goal.heard) == ("succeeded", [(1, 2), (2, 1), (3, 0)])
+    assert s.time - before == pytest.approx(3 * PERIOD)
+    assert asked.state == STATE.STATE_PAUSED
+    before, goal = s.time, Goal(10**9, cancel_after=2)
+    assert simulate(goal).result.error_message == "cancelled"
+    assert goal.end == "cancelled"
+    assert s.time - before == pytest.approx(2 * PERIOD)
 
 
 @pytest.mark.parametrize("how", ["resumed", "ended"])
@@ -200,6 +248,7 @@ def answered(self, kind, name, callback):
     offer(self, Trigger, name, answer)
 
 offer, services.SimulationServices.offer = services.SimulationServices.offer, answered
+services.SimulationServices.offer_action = lambda *_: None
 services.msg = services.srv = stand_in_interfaces
 parameters = ["urdf_file:={URDF}", "start_paused:=true"]
 sys.exit(run.run(plant.PlantNode, "plant", ["", "--ros-args", *(w for p in parameters for w in ("-p", p))]))

@@ -166,6 +166,8 @@ class PlantParameters(RobotParameters):
     ground_height: float = parameter(0.0, "Height of the ground plane.", "m", fixed=True)
     ground_normal: tuple[float, ...] = parameter((0.0, 0.0, 1.0), "Normal of the ground plane, world axes.", fixed=True)
     world: str = parameter("", "File of the ground in place of ground_height and ground_normal.", fixed=True)
+    map_height: float = parameter(0.1, "Height of the occupied cells of a map on ~/ground_map.", "m", low=-10, high=10)
+    map_layer: str = parameter("elevation", "Layer of a GridMap on ~/grid_map that holds the heights.")
     contact_links: tuple[str, ...] = parameter(
         ("",), 'Links that touch the ground; [""]: every link with collision geometry.', fixed=True
     )

@@ -7,14 +7,14 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, PoseStamped, PoseWithCovarianceStamped, WrenchStamped
-from nav_msgs.msg import Odometry
+from nav_msgs.msg import OccupancyGrid, Odometry
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -24,6 +24,7 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
+from ..contact.terrain import Surface
 from ..contact.world import load_world
 from ..control.actuation import SAME_INSTANT, Actuation
 from ..control.guard import NONE
@@ -58,6 +59,7 @@ from .component import (
     quantiles,
     sender,
 )
+from .ground_maps import ground_from_grid_map, ground_from_occupancy
 from .markers import Scene, ground_markers
 from .parameters import PlantParameters
 from .plant_params import sense_every, simulation, start
@@ -68,6 +70,10 @@ try:
     from tf2_msgs.msg import TFMessage
 except ImportError:  # not on PyPI
     TFMessage = None
+try:
+    from grid_map_msgs.msg import GridMap
+except ImportError:  # not on PyPI
+    GridMap = None
 
 ENERGIES = (
     "kinetic",
@@ -124,6 +130,7 @@ class PlantNode(Component):
         self.wishes: deque[Callable[[], None]] = deque()
         self.steppers: list[threading.Event] = []
         self.revision: Callable[[], None] | None = None
+        self.ground_asked = 0
         self.arrived = threading.Event()
 
     def _messages(self) -> None:
@@ -184,6 +191,9 @@ class PlantNode(Component):
         self.posted(UInt32, "~/step", self.on_step, RELIABLE)
         self.subscription(InertiaStamped, "~/payload", self.on_payload, RELIABLE)
         self.subscription(String, "~/load_world", self.on_world, RELIABLE)
+        self.subscription(OccupancyGrid, "~/ground_map", self.on_map, LATCHED)
+        if GridMap is not None:
+            self.subscription(GridMap, "~/grid_map", self.on_grid_map, RELIABLE)
         self.service(SetBool, "~/pause", self.on_pause)
         self.service(SetBool, "~/estop", self.on_estop)
         self.service(Trigger, "~/reset", self.on_reset)
@@ -543,31 +553,59 @@ class PlantNode(Component):
 
     def on_world(self, msg: String) -> None:
         """Put the ground of the file that the message names under the robot."""
+        self.ask_for_ground("~/load_world", lambda: load_world(msg.data))
 
-        def try_it() -> None:
+    def on_map(self, msg: OccupancyGrid) -> None:
+        """Put the ground of a map under the robot: what is occupied is `map_height` high."""
+        self.ask_for_ground("~/ground_map", lambda: ground_from_occupancy(msg, self.values.map_height))
+
+    def on_grid_map(self, msg: Any) -> None:
+        """Put the ground of a map of heights under the robot."""
+        self.ask_for_ground("~/grid_map", lambda: ground_from_grid_map(msg, self.values.map_layer))
+
+    def ask_for_ground(self, topic: str, read: Callable[[], Sequence[Surface]]) -> None:
+        """Read a ground and put it under the robot, or refuse it, in a thread of its own: a large one takes seconds.
+
+        Of several that are asked for at once the last one counts.
+        """
+        self.ground_asked += 1
+        number = self.ground_asked
+
+        def try_it(put: Callable[[], None]) -> None:
             try:
-                put()
-            except ParameterError as problem:
-                self.refuse("~/load_world", problem)
+                if number == self.ground_asked:
+                    put()
+            except RobotDynamicsError as problem:
+                self.refuse(topic, problem)
 
-        try:
-            put = self.load_world(msg.data)
-        except RobotDynamicsError as problem:
-            self.refuse("~/load_world", problem)
-        else:
-            self.do(try_it)
+        def prepare() -> None:
+            try:
+                put = self.prepare_ground(read())
+            except RobotDynamicsError as problem:
+                self.refuse(topic, problem)
+            else:
+                self.do(lambda: try_it(put))
+
+        threading.Thread(target=prepare, name="ground", daemon=True).start()
 
     def load_world(self, path: str) -> Callable[[], None]:
         """Read a ground from a file; the result puts it under the robot, or raises, in the simulation's thread."""
-        terrain = load_world(path)
+        return self.prepare_ground(load_world(path))
+
+    def prepare_ground(self, terrain: Sequence[Surface]) -> Callable[[], None]:
+        """Make all that a ground needs; the result puts it under the robot, or raises, in the simulation's thread.
+
+        Nothing slow is left for that thread, unless another load has been put on the robot meanwhile.
+        """
         home = start(self.model, self.values, self.plant.points, terrain, from_file=True)
+        made = Plant(self.plant.model, replace(self.plant.params, terrain=terrain), self.plant.points)
 
         def put() -> None:
-            plant = Plant(self.plant.model, replace(self.plant.params, terrain=terrain), self.plant.points)
+            plant = made if made.model is self.plant.model else Plant(self.plant.model, made.params, made.points)
             self.simulation.change_ground(plant, home)
             self.plant = plant
             self.connect_sensors()
-            self.show_ground()
+            threading.Thread(target=self.show_ground, name="ground", daemon=True).start()
 
         return put
 

@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 
 from ..control.simulation import Simulation
 from ..errors import RobotDynamicsError
 from .entities import Entities, UnfitError
 
 try:
-    from simulation_interfaces import msg, srv
+    from simulation_interfaces import action, msg, srv
 except ImportError:
-    msg = srv = None
+    action = msg = srv = None
 
 FEATURES = (
     "ENTITY_CATEGORIES",
@@ -34,6 +36,7 @@ FEATURES = (
     "SIMULATION_STATE_PAUSE",
     "STEP_SIMULATION_SINGLE",
     "STEP_SIMULATION_MULTIPLE",
+    "STEP_SIMULATION_ACTION",
     "WORLD_LOADING",
 )
 PATIENCE = 0.1
@@ -103,7 +106,8 @@ class SimulationServices:
         self.offer(srv.SetEntityState, "set_entity_state", self.on_set_entity_state)
         self.offer(srv.GetEntityInfo, "get_entity_info", self.on_entity_info)
         self.offer(srv.LoadWorld, "load_world", self.on_load_world)
-        self.executor = SingleThreadedExecutor(context=plant.context)
+        self.offer_action("simulate_steps", self.on_simulate_steps)
+        self.executor = MultiThreadedExecutor(num_threads=3, context=plant.context)
         self.executor.add_node(self.node)
         self.thread = threading.Thread(target=self.answer, name="simulation services", daemon=True)
         self.thread.start()
@@ -111,6 +115,17 @@ class SimulationServices:
     def offer(self, kind: type, name: str, callback: Any) -> None:
         """Create one service, named and remapped as if it were the plant's."""
         self.node.create_service(kind, self.plant.resolve_service_name(f"~/{name}"), callback)
+
+    def offer_action(self, name: str, callback: Any) -> None:
+        """Create the action; one goal is carried out while services and its cancellation are answered beside it."""
+        self.steps_action = ActionServer(
+            self.node,
+            action.SimulateSteps,
+            self.plant.resolve_service_name(f"~/{name}"),
+            callback,
+            callback_group=ReentrantCallbackGroup(),
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
+        )
 
     def answer(self) -> None:
         """Answer until closed."""
@@ -178,15 +193,38 @@ class SimulationServices:
 
     def on_step(self, request: Any, response: Any) -> Any:
         """Go on by so many ticks; only while paused."""
-        simulation = self.plant.simulation
-        if not simulation.paused:
+        if not self.plant.simulation.paused:
             return failed(response, msg.Result.RESULT_INCORRECT_STATE, "only a paused simulation can be stepped")
-        if not self.obeyed(self.plant.step(request.steps)):
-            return failed(response, msg.Result.RESULT_OPERATION_FAILED, "the plant ends")
-        if simulation.problem or not simulation.paused:
-            text = simulation.problem or "the simulation was resumed"
-            return failed(response, msg.Result.RESULT_OPERATION_FAILED, text)
-        return done(response)
+        problem = self.stepped(request.steps)
+        return failed(response, msg.Result.RESULT_OPERATION_FAILED, problem) if problem else done(response)
+
+    def stepped(self, ticks: int) -> str:
+        """Go on by so many ticks while paused; returns what kept it from that, if anything did."""
+        simulation = self.plant.simulation
+        if not self.obeyed(self.plant.step(ticks)):
+            return "the plant ends"
+        return simulation.problem or ("" if simulation.paused else "the simulation was resumed")
+
+    def on_simulate_steps(self, goal: Any) -> Any:
+        """Go on tick by tick, with word after each, until all are done, cancelled or something keeps it from that."""
+        result, feedback = action.SimulateSteps.Result(), action.SimulateSteps.Feedback()
+        steps = goal.request.steps
+        problem = "" if self.plant.simulation.paused else "only a paused simulation can be stepped"
+        for completed in range(1, steps + 1):
+            if problem or goal.is_cancel_requested:
+                break
+            if problem := self.stepped(1):
+                break
+            feedback.completed_steps, feedback.remaining_steps = completed, steps - completed
+            goal.publish_feedback(feedback)
+        if problem:
+            goal.abort()
+            return failed(result, msg.Result.RESULT_OPERATION_FAILED, problem)
+        if goal.is_cancel_requested:
+            goal.canceled()
+            return failed(result, msg.Result.RESULT_OPERATION_FAILED, "cancelled")
+        goal.succeed()
+        return done(result)
 
     def on_entities(self, request: Any, response: Any) -> Any:
         """Return the robot if all filters let it pass, with its state where that is asked for."""
