@@ -38,7 +38,7 @@ from ..control.robot import immovable
 from ..control.simulation import EPOCH, fitting_gains, gains
 from ..dynamics.algorithms import center_of_mass
 from ..dynamics.kinematics import link_pose
-from ..errors import ParameterError, RobotDynamicsError
+from ..errors import RobotDynamicsError
 from ..simulation.divergence import Divergence
 from ..simulation.plant import Measurement, Plant, SensorNoise
 from . import convert, simulation_services, wire
