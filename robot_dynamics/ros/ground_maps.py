@@ -38,7 +38,7 @@ def ground_from_occupancy(msg: Any, height: float) -> tuple[Surface, ...]:
 def ground_from_grid_map(msg: Any, layer: str) -> tuple[Surface, ...]:
     """Return the layer of heights [m] of a GridMap, on a plane at its lowest height; cells without one have that.
 
-    The map's first cell is that of the largest x and y; its buffer may begin anywhere [Fankhauser and Hutter 2016].
+    The map's first cell is that of the largest x and y, as grid_map lays it; its buffer may begin anywhere.
 
     Raises
     ------
