@@ -22,6 +22,7 @@ setup(
         (f"{SHARE}/examples/ros2_control", sorted(glob("examples/ros2_control/*.*"))),
         (f"{SHARE}/examples/textbook", sorted(glob("examples/textbook/*.py"))),
         (f"{SHARE}/examples/control", sorted(glob("examples/control/*.py"))),
+        (f"{SHARE}/examples/study", sorted(glob("examples/study/*.*"))),
         (f"{SHARE}/launch", sorted(glob("launch/*.launch.py"))),
         (f"{SHARE}/rviz", sorted(glob("rviz/*.rviz"))),
         (f"{SHARE}/worlds", sorted(glob("worlds/*.*"))),

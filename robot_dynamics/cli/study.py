@@ -31,6 +31,8 @@ from ..study.summary import (
     varied,
     worst,
 )
+from ..study.variation import JOINTS
+from ..study.variation import UNITS as PARAMETER_UNITS
 from ..study.workers import cluster, do_all, processes
 from ..warm_up import kind_of, warm_up_once
 from .output import write_page
@@ -191,8 +193,10 @@ def summary_rows(study: Study, table: Table) -> list[tuple[str, ...]]:
 
 
 def label(name: str) -> str:
-    """A figure with its unit."""
-    return f"{name} [{UNITS[name]}]" if name in UNITS else name
+    """A figure or a parameter with its unit."""
+    kind = name.partition(".")[0]
+    unit = UNITS.get(name) or PARAMETER_UNITS.get(kind if kind in JOINTS else name)
+    return f"{name} [{unit}]" if unit else name
 
 
 SUMMARY_HEAD = ("figure", "mean", "median", "least", "largest")
@@ -301,7 +305,7 @@ def grid_of(names: Sequence[str], height: float) -> Iterator[tuple["Figure", Map
     figure = Figure(figsize=(10.0, height * rows), layout="constrained")
     plots = figure.subplots(rows, COLUMNS, squeeze=False, sharey=True).ravel()
     for plot, name in zip(plots, names, strict=False):
-        plot.set_xlabel(name)
+        plot.set_xlabel(label(name))
         plot.grid(alpha=0.3)
     for plot in plots[len(names) :]:
         plot.set_visible(False)

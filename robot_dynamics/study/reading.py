@@ -79,6 +79,7 @@ class _Reader:
         urdf = self.file(robot, "urdf")
         floating = entries["floating_base"].flag() if "floating_base" in entries else True
         self.model: Model = robot.made(load, urdf, floating)
+        self.digest.update(self.model.parameters.tobytes())  # a loader may know more than the file
         self.points = self._points()
         self.timestep = self._number("timestep", 0.001, 1e-5, 0.02)
         self.period = self._number("period", 0.005, self.timestep, 0.1)

@@ -52,10 +52,9 @@ def _parts(values: Sequence[Any], most: int) -> tuple[Any, list[Any]]:
 
 
 def explained(values: Sequence[Any], figure: Array) -> float:
-    """Share of the variance of a figure that a parameter explains alone: its first-order Sobol index.
+    """Share of the variance of a figure that a parameter explains alone: its first-order index [Sobol 1993] (Y15).
 
-    Estimated as the correlation ratio of the parts of the parameter, less what chance makes of it (Pearson's
-    eta^2, corrected as R^2 is: 1 - (1 - eta^2) (N - 1) / (N - parts)); nan where the figure does not vary.
+    Figures are (N,); nan where they do not vary, or are too few.
     """
     _, parts = _parts(values, min(max(round(0.5 * len(figure) ** 0.5), BINS // 2), FINEST))
     total, count = figure.var(), len(figure)

@@ -30,6 +30,13 @@ NOISE = tuple(f"noise.{name}" for name in SensorNoise.__slots__)
 NAMES = (*CONTACT, *LINKS, *JOINTS, *DELAYS, *GAINS, *GROUND, *PUSH, *NOISE)
 """What can vary; those of LINKS and JOINTS also of one link or joint, as in mass.trunk."""
 
+UNITS = {
+    "joint_damping": "N m s/rad", "joint_friction": "N m", "armature": "kg m^2", "command_delay": "s",
+    "actuator_lag": "s", "roughness": "m", "slope": "rad", "push.force": "N", "push.direction": "rad",
+    "push.time": "s", "push.duration": "s",
+}  # fmt: skip
+"""Units of parameters; the rest are factors or coefficients."""
+
 FLAT = "flat"
 """Terrain that needs no file."""
 ROUGH_SIZE, ROUGH_SPACING = 6.0, 0.1
