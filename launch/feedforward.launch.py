@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Beside a real robot: feed-forward efforts from its joint_states, and a monitor of the model error."""
+"""Beside a real robot: feed-forward efforts from its joint_states, a monitor, and its base estimated if asked for."""
 
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
@@ -17,7 +17,17 @@ from robot_dynamics.ros.launching import (
     switched,
 )
 
-ARGUMENTS = (*ROBOT, "feet", "controller", "reference_topic", "dry_run", "use_sim_time", "view")
+ARGUMENTS = (
+    *ROBOT,
+    "feet",
+    "controller",
+    "reference_topic",
+    "dry_run",
+    "use_sim_time",
+    "estimate_base",
+    "imu_link",
+    "view",
+)
 
 
 def generate_launch_description():
@@ -30,10 +40,13 @@ def generate_launch_description():
 def start(context):
     time = {"use_sim_time": switched(context, "use_sim_time")}
     reference = {"reference_topic": given(context, "reference_topic") or None}
-    overrides = {"feet": listed(context, "feet"), "dry_run": switched(context, "dry_run"), **reference, **time}
+    feet, imu = {"feet": listed(context, "feet")}, {"imu_link": given(context, "imu_link") or None}
+    overrides = {**feet, **imu, "dry_run": switched(context, "dry_run"), **reference, **time}
     commands = [("effort_controller/commands", f"{given(context, 'controller')}/commands")]
+    estimator = [node(context, "estimator", {**feet, **imu, **time}, loop=False)]
     return [
         *recording(context),
+        *(estimator if switched(context, "estimate_base") else []),
         node(context, "feedforward", overrides, loop=False, remappings=commands),
         node(context, "monitor", time, loop=False),
         *browser(context, controls=False),  # whoever opens a page does not enable motors

@@ -22,23 +22,26 @@ from robot_dynamics.ros.launching import (
 
 def generate_launch_description():
     """`ros2 launch robot_dynamics quadruped.launch.py trot:=true`; docs/two-computers.md for `part`."""
-    return LaunchDescription([*declare(*ROBOT, *PLANT, *VIEW, "feet", "trot", "part"), OpaqueFunction(function=start)])
+    declared = declare(*ROBOT, *PLANT, *VIEW, "feet", "trot", "part", "odometry")
+    return LaunchDescription([*declared, OpaqueFunction(function=start)])
 
 
 def start(context):
-    part = given(context, "part")
-    simulated = [] if part == "control" else [plant(context, loop=True, alone=part == "plant")]
-    control = [] if part == "plant" else controlling(context, apart=part == "control")
+    part, estimated = given(context, "part"), given(context, "odometry") == "estimated"
+    simulated = [] if part == "control" else [plant(context, loop=True, alone=part == "plant", estimated=estimated)]
+    control = [] if part == "plant" else controlling(context, apart=part == "control", estimated=estimated)
     return [*recording(context), *simulated, *control, *view(context, frames=bool(simulated))]
 
 
-def controlling(context, apart):
+def controlling(context, apart, estimated):
     time = {"use_sim_time": switched(context, "use_sim_time")}
     feet = {"feet": listed(context, "feet")}
     reference = (
         {"reference_topic": "~/reference"} if apart else {}
     )  # accelerations of targets that come late are no help
+    estimator = [node(context, "estimator", {**feet, **time}, loop=True)] if estimated else []
     return [
+        *estimator,
         node(context, "controller", {"trot": switched(context, "trot"), **feet, **time}, loop=True),
         node(context, "feedforward", {**feet, **reference, **time}, loop=True),
         node(context, "monitor", time, loop=True),

@@ -17,6 +17,7 @@ import sys
 import threading
 
 import robot_dynamics.ros.controller
+import robot_dynamics.ros.estimator
 import robot_dynamics.ros.feedforward
 import robot_dynamics.ros.monitor
 import robot_dynamics.ros.plant

@@ -45,7 +45,7 @@ def test_feet_can_be_named():
 
 
 def test_no_feet_and_a_fixed_base_are_said_in_one_sentence():
-    with pytest.raises(ModelError, match=r"a trot needs four feet, 'arm' has 1 \(tip\).*valid names: base, tip"):
+    with pytest.raises(ModelError, match=r"a robot stands on 2 to 8 feet, 'arm' has 1 \(tip\).*valid names: base, tip"):
         find_legs(rd.load_urdf(ARM, floating_base=True))
     with pytest.raises(ModelError, match="fixed base"):
         find_legs(rd.load_urdf(MINI_CHEETAH))

@@ -177,7 +177,7 @@ def test_bad_input_is_one_sentence(arguments, sentence, capsys):
         (
             '<robot name="a"><link name="b"><inertial><mass value="1"/>'
             '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>',
-            "four feet",
+            "2 to 8 feet",
         ),
     ],
     ids=["broken", "no feet"],

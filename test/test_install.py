@@ -86,7 +86,7 @@ def test_the_command_the_nodes_and_the_default_mode_are_there(way, request, sour
         archive = request.getfixturevalue("distributions")[way]
         call(f"pip install '{archive}[{EXTRAS}]'", tmp_path, environment)
     assert "robot_dynamics 0." in call("robot_dynamics --version", tmp_path, environment)
-    for node in ("plant", "feedforward", "monitor", "controller", "unitree_bridge", "viewer"):
+    for node in ("plant", "feedforward", "monitor", "controller", "estimator", "unitree_bridge", "viewer"):
         said = call(f"python -m robot_dynamics.ros.{node} --help", tmp_path, environment)
         assert said.startswith(f"{node}: ")
     exact = "from robot_dynamics.control.stance import SOLVER; print(SOLVER)"

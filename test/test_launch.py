@@ -172,13 +172,16 @@ def runs(pid):
         ("plant", ["paused:=true", "clearance:=0.1", "contact_model:=impulse", "world:=stairs.yaml"]),
         ("feedforward", [f"urdf_file:={launching.MINI_CHEETAH}", "controller:=my_controller", "reference_topic:=goal"]),
         ("quadruped", ["namespace:=my_robot", "own_clock:=true", "trot:=true"]),
+        ("quadruped", ["odometry:=estimated"]),
+        ("feedforward", ["estimate_base:=true", f"urdf_file:={launching.MINI_CHEETAH}"]),
         ("quadruped", ["part:=plant"]),
         ("quadruped", ["part:=control"]),
         ("compare_contacts", ["log_level:=info"]),
     ],
 )
 def test_nodes_become_ready_and_end_on_ctrl_c(name, arguments, prefix):
-    nodes = {"part:=plant": 1, "part:=control": 3}.get(arguments[0], LAUNCHES[name])
+    special = {"part:=plant": 1, "part:=control": 3, "odometry:=estimated": 5, "estimate_base:=true": 3}
+    nodes = special.get(arguments[0], LAUNCHES[name])
     for kind in KINDS:
         warm_up_once(print, kind)
     process = start(prefix, name, *arguments)

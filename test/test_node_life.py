@@ -27,7 +27,7 @@ from robot_dynamics.ros import run
 from robot_dynamics.ros.realtime import DEVICE
 
 pytestmark = pytest.mark.ros
-NODES = ("plant", "feedforward", "monitor", "controller")
+NODES = ("plant", "feedforward", "monitor", "controller", "estimator")
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 SIMULATED = ("-p", "use_sim_time:=true")
 SAID = {
@@ -35,19 +35,22 @@ SAID = {
     "feedforward": ("feedforward/torque/total", JointState),
     "monitor": ("monitor/mass_matrix", Float64MultiArray),
     "controller": ("joint_commands", JointState),
+    "estimator": ("estimator/stance", JointState),
 }
 """What a node publishes while it is active."""
+OPTIONS = dict.fromkeys(NODES, SIMULATED) | {"plant": (), "estimator": (*SIMULATED, "-r", "odom:=estimated")}
+"""Beside a plant, whose own odom the others hear."""
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 def test_a_signal_ends_every_node_with_exit_code_0_and_without_a_word(number):
     # on one clock: else they refuse the plant's states, and warn of it perhaps just when they end
-    nodes = [Process(name, *(() if name == "plant" else SIMULATED)) for name in NODES]
+    nodes = [Process(name, *OPTIONS[name]) for name in NODES]
     with running(*nodes):
         for node in nodes:
             node.await_line("ready")
-        assert [node.end(number) for node in nodes] == [(0, [])] * 4
+        assert [node.end(number) for node in nodes] == [(0, [])] * len(NODES)
 
 
 @pytest.mark.parametrize("limits", [{"ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF"}, {"ROS_LOCALHOST_ONLY": "1"}, {}], ids=str)
@@ -86,8 +89,8 @@ def test_nodes_of_the_loop_run_in_real_time_where_that_is_permitted_while_they_a
     permitted = subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
     awake = os.access(DEVICE, os.W_OK)
     ordinary = {(os.SCHED_OTHER, 0)}
-    priorities = {"controller": 54, "feedforward": 52, "plant": 50, "monitor": 40}
-    nodes = {name: Process(name, *([] if name == "plant" else SIMULATED)) for name in priorities}
+    priorities = {"controller": 54, "estimator": 53, "feedforward": 52, "plant": 50, "monitor": 40}
+    nodes = {name: Process(name, *OPTIONS[name]) for name in priorities}
     with running(*nodes.values()), peer() as us:
         for name, node in nodes.items():
             node.await_line("ready")
@@ -105,7 +108,7 @@ def test_nodes_of_the_loop_run_in_real_time_where_that_is_permitted_while_they_a
         for node in nodes.values():
             assert policies(node) == ordinary
             assert not keeps_processors_awake(node)
-        assert [node.end() for node in nodes.values()] == [(0, [])] * 4
+        assert [node.end() for node in nodes.values()] == [(0, [])] * len(nodes)
 
 
 def policies(node: Process) -> set[tuple[int, int]]:
@@ -216,7 +219,7 @@ NO_FEET = """<robot name="ball"><link name="ball"><inertial><mass value="1"/>
         ("plant", "<robot", [], ["URDF"]),
         ("monitor", "nowhere.urdf", [], ["nowhere.urdf"]),
         ("plant", NO_FEET, [], ["no feet", "contact_links", "ball"]),
-        ("controller", NO_FEET, [], ["four feet", "ball"]),
+        ("controller", NO_FEET, [], ["2 to 8 feet", "ball"]),
         ("feedforward", None, ["-p", "armature.knie:=0.1"], ["knie", "FR_knee"]),
         ("plant", None, ["-p", "joints:=[FR_abad, elbow]"], ["elbow", "FR_knee"]),
         ("plant", None, ["-p", "timestep:=0.3"], ["timestep", "0.02"]),
@@ -284,7 +287,7 @@ def change(us: Peer, name: str, transition: int) -> bool:
 def test_lifecycle_transitions_work_while_states_and_commands_stream_and_inactive_nodes_end(number):
     """The plant comes first and goes last, so that every other node changes in the middle of its stream."""
     slow = ("-p", "real_time_factor:=0.2")
-    nodes = [Process(name, "-p", "autostart:=false", *(slow if name == "plant" else SIMULATED)) for name in NODES]
+    nodes = [Process(name, "-p", "autostart:=false", *(slow if name == "plant" else OPTIONS[name])) for name in NODES]
     t = Transition
     steps = [
         (t.TRANSITION_CONFIGURE, State.PRIMARY_STATE_INACTIVE),

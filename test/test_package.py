@@ -22,7 +22,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.share import share_folder
 
 ROOT = Path(__file__).resolve().parents[1]
-NODES = ("plant", "feedforward", "monitor", "controller", "unitree_bridge", "viewer")
+NODES = ("plant", "feedforward", "monitor", "controller", "estimator", "unitree_bridge", "viewer")
 LAUNCHES = ("plant", "feedforward", "quadruped", "compare_contacts")
 MADE_HERE = ("build", "install", "log", "report", ".venv*", ".git", "*.egg-info", "__pycache__", ".*_cache")
 

@@ -15,7 +15,7 @@ from ..contact.checks import check_range
 from ..contact.impulse import Impulse
 from ..contact.spring_damper import SpringDamper
 from ..control.gait import Command, StandTrot, TrotParameters, joint_gains
-from ..control.limbs import Legs, find_legs
+from ..control.limbs import Legs, find_four_legs
 from ..control.simulation import home_pose
 from ..core import report
 from ..core.arrays import Array
@@ -124,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
     with Bar(transient=True) as bar:
         task = bar.add_task("reading the robot", total=1.0)
         model = load_robot(urdf)
-        legs = find_legs(model, args.feet)
+        legs = find_four_legs(model, args.feet)
         warm_up_once(lambda what: bar.update(task, description=f"compiling (first time only): {what}"), kind_of(model))
         cases = [
             Case(

@@ -65,7 +65,7 @@ def record(
     from rich.progress import Progress
 
     from .. import load_urdf
-    from ..control.limbs import find_legs
+    from ..control.limbs import find_four_legs
     from ..control.tracking import tracking_errors
     from ..ros.demo import run_loop
     from ..warm_up import kind_of, warm_up_once
@@ -74,7 +74,7 @@ def record(
     with Progress(transient=True) as bar:
         task = bar.add_task("reading the robot", total=1.0)
         model = load_urdf(urdf, floating_base=True)
-        legs = find_legs(model)
+        legs = find_four_legs(model)
         warm_up_once(lambda what: bar.update(task, description=f"compiling (first time only): {what}"), kind_of(model))
 
         def progress(what: str, done: float) -> None:

@@ -349,6 +349,11 @@ class BaseEstimator:
         return likely
 
     @property
+    def forces(self) -> Array:
+        """Normal forces (feet,) of the last update, measured or found [N]."""
+        return self._feet[:, at.FORCE].copy()
+
+    @property
     def standing(self) -> NDArray[np.bool_]:
         """Which feet (feet,) hold the base at present."""
         return self._feet[:, at.AGE] >= 0.0

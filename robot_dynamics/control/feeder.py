@@ -85,7 +85,5 @@ class Feeder:
         return np.array(efforts)
 
     def timed_out(self, now: float) -> bool:
-        """Tell whether the joint state, or the base state once there was one, is too old."""
-        s = self.state
-        base_lost = self.model.floating_base and s.base.receipt is not None and s.base.stale(now)
-        return s.joints.stale(now) or base_lost
+        """Tell whether the joint state, or what was known of the base, is too old."""
+        return self.state.joints.stale(now) or self.state.base_lost(now)

@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Stand up, stand, and trot: joint targets and efforts as functions of time, for any quadruped."""
+"""Stand up and stand on any number of legs, and trot on four: joint targets and efforts as functions of time."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ class TrotParameters:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Joint positions, velocities and feed-forward efforts (n,), and which feet stand (4,)."""
+    """Joint positions, velocities and feed-forward efforts (n,), and which feet stand (k,)."""
 
     position: Array
     velocity: Array
@@ -52,7 +52,7 @@ def joint_gains(model: Model, reach: float) -> tuple[float, float]:
 
 
 def diagonal_pairs(feet: Array) -> NDArray[np.bool_]:
-    """(4,) True for one diagonal pair (front left and hind right), from foot positions (4, 3)."""
+    """(k,) True for one diagonal pair (front left and hind right), from foot positions (k, 3)."""
     x, y = (feet - feet.mean(axis=0)).T[:2]
     return x * y > 0
 
@@ -60,14 +60,16 @@ def diagonal_pairs(feet: Array) -> NDArray[np.bool_]:
 class StandTrot:
     """Stands up from where the joints are, then stands or trots; the caller gives the time [s].
 
-    `phase` is one of waiting, rising, standing, trotting. `steer` = [v_x, v_y, omega_z] is the velocity of the trotting
-    base in its own axes [m/s, rad/s]; 0, in place, unless the caller says otherwise.
+    `phase` is one of waiting, rising, standing, trotting; `trots` says whether the legs can. `steer` = [v_x, v_y,
+    omega_z] is the velocity of the trotting base in its own axes [m/s, rad/s]; 0, in place, unless the caller says
+    otherwise.
     """
 
     def __init__(self, legs: Legs, parameters: TrotParameters = TrotParameters()):
         """Find the stance; raises ModelError if the robot has none."""
         self.legs, self.parameters = legs, parameters
         self.stance = find_stance(legs, parameters.height)
+        self.trots = len(legs.feet) == 4
         self.pair = diagonal_pairs(self.stance.feet)
         self.trot = False
         self.steer = np.zeros(3)
@@ -91,7 +93,7 @@ class StandTrot:
         p, elapsed = self.parameters, now - self._begun
         if self.phase == "rising" and elapsed >= p.stand_time:
             self.phase = "standing"
-        if self.phase == "standing" and self.trot:
+        if self.phase == "standing" and self.trot and self.trots:
             self.phase, self._begun, self._last = "trotting", now, self.stance.joints
         elif self.phase == "trotting" and not self.trot and (elapsed % p.cycle) < (self._elapsed % p.cycle):
             self.phase, self._begun, self._from = "standing", now - p.stand_time, self.stance.joints
@@ -101,7 +103,7 @@ class StandTrot:
         s, sdot = smooth(t / self.parameters.stand_time)
         way = self.stance.joints - self._from
         q, qd = self._from + s * way, sdot / self.parameters.stand_time * way
-        stance = np.ones(4, dtype=bool)
+        stance = np.ones(len(self.stance.feet), dtype=bool)
         return Command(q, qd, self._weight(q, stance), stance)
 
     def _trotting(self, t: float) -> Command:

@@ -37,6 +37,7 @@ STALE = "stale stamp"
 FUTURE = "stamp from the future"
 OLDER = "older than the last"
 FRAME = "other frame"
+NO_ATTITUDE = "no orientation"
 CLOCK = "clock jumped back"
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Legs of any quadruped: which joints move which foot, how far it reaches, and the joint angles that put it somewhere.
+"""Legs of any robot: which joints move which foot, how far it reaches, and the joint angles that put it somewhere.
 
 Everything is seen from the base: the base frame stands still at the origin, foot positions are in base axes [m].
 """
@@ -18,10 +18,15 @@ from ..model.model import Model
 
 Array = NDArray[np.float64]
 
+FEWEST, MOST = 2, 8
+"""How many legs a robot may have."""
+REACH = 0.7
+"""Share of the longest limb's depth below the base that a leg reaches."""
+
 
 @dataclass(frozen=True, slots=True)
 class Legs:
-    """Four legs: their feet, and per foot the joints (4, n) that move it; n counts all joints of the model."""
+    """Two to eight legs: their feet, and per foot the joints (k, n) that move it; n counts all joints of the model."""
 
     model: Model
     feet: Points
@@ -34,14 +39,15 @@ class Legs:
 
 
 def find_legs(model: Model, links: Sequence[str] = ()) -> Legs:
-    """Find the feet: the outermost contact point of each limb, or the origins of `links`; always four.
+    """Find the feet: the outermost contact point of each limb that reaches the ground, or the origins of `links`.
 
-    A limb is a largest set of joints that moves a contact point.
+    A limb is a largest set of joints that moves a contact point, of any depth. One that reaches less far down than
+    REACH of the longest is an arm.
 
     Raises
     ------
     ModelError
-        Fixed base, or other than four limbs with contact points.
+        Fixed base, or not two to eight legs with contact points.
     """
     if not model.floating_base:
         raise ModelError(f"'{model.name}' has a fixed base; a gait needs floating_base=True")
@@ -54,13 +60,36 @@ def find_legs(model: Model, links: Sequence[str] = ()) -> Legs:
         if moved[i].any() and not (contained & (moved.sum(1) > moved[i].sum())).any():
             limbs.setdefault(moved[i].tobytes(), int(i))
     chosen = sorted(limbs.values())
-    if len(chosen) != 4:
-        found = ", ".join(candidates.link[i] for i in chosen) or "none"
-        raise ModelError(
-            f"a trot needs four feet, '{model.name}' has {len(chosen)} ({found}); "
-            f"name them in the parameter 'feet'; valid names: {', '.join(model.link_names)}"
-        )
-    return Legs(model, _subset(candidates, chosen), moved[chosen])
+    legs = Legs(model, _subset(candidates, chosen), moved[chosen])
+    if not links and len(chosen) > FEWEST:
+        legs = _without_arms(legs)
+    if not FEWEST <= len(legs.feet) <= MOST:
+        raise ModelError(f"a robot stands on {FEWEST} to {MOST} feet, {_found(legs)}")
+    return legs
+
+
+def find_four_legs(model: Model, links: Sequence[str] = ()) -> Legs:
+    """Find the legs of a quadruped; raises ModelError as `find_legs`, and where there are not four."""
+    legs = find_legs(model, links)
+    if len(legs.feet) != 4:
+        raise ModelError(f"a trot needs four feet, {_found(legs)}")
+    return legs
+
+
+def _found(legs: Legs) -> str:
+    """Say which feet were found, and how to name others."""
+    model, names = legs.model, ", ".join(legs.names) or "none"
+    return (
+        f"'{model.name}' has {len(legs.names)} ({names}); "
+        f"name them in the parameter 'feet'; valid names: {', '.join(model.link_names)}"
+    )
+
+
+def _without_arms(legs: Legs) -> Legs:
+    """Leave out limbs that do not reach far enough down to stand on."""
+    depth = -foot_positions(legs, stretched(legs))[:, 2]
+    kept = np.flatnonzero(depth >= REACH * depth.max())
+    return Legs(legs.model, _subset(legs.feet, kept.tolist()), legs.joints[kept])
 
 
 def moving_joints(model: Model, feet: Points) -> NDArray[np.bool_]:
@@ -85,23 +114,23 @@ def configuration(joints: Array) -> Array:
 
 
 def foot_positions(legs: Legs, joints: Array) -> Array:
-    """Foot points (4, 3)."""
+    """Foot points (k, 3)."""
     return point_position(legs.model, legs.feet, configuration(joints))
 
 
 def foot_jacobian(legs: Legs, joints: Array) -> Array:
-    """Foot velocities per joint velocity (4, 3, n), base at rest."""
+    """Foot velocities per joint velocity (k, 3, n), base at rest."""
     return point_jacobian(legs.model, legs.feet, configuration(joints))[:, :, 6:]
 
 
 def damped_solve(J: Array, e: Array, damping: float) -> Array:
-    """Joint motion (n,) that moves the feet by e (4, 3): J^T (J J^T + damping 1)^-1 e."""
+    """Joint motion (n,) that moves the feet by e (k, 3): J^T (J J^T + damping 1)^-1 e."""
     A = J.reshape(-1, J.shape[2])
     return A.T @ np.linalg.solve(A @ A.T + damping * np.eye(len(A)), e.ravel())
 
 
 def joints_for_feet(legs: Legs, target: Array, joints: Array, iterations: int = 60, damping: float = 1e-8) -> Array:
-    """Joint positions (n,) that bring the feet to `target` (4, 3), by damped least squares (H9) from `joints` (n,).
+    """Joint positions (n,) that bring the feet to `target` (k, 3), by damped least squares (H9) from `joints` (n,).
 
     Where a target is out of reach or beyond a joint stop, the nearest pose that the steps reach is returned.
     """
@@ -118,7 +147,7 @@ def joints_for_feet(legs: Legs, target: Array, joints: Array, iterations: int = 
 
 @dataclass(frozen=True, slots=True)
 class Stance:
-    """A pose to stand in: joint positions (n,), feet (4, 3), base height above the ground, reach of the legs [m]."""
+    """A pose to stand in: joint positions (n,), feet (k, 3), base height above the ground, reach of the legs [m]."""
 
     joints: Array
     feet: Array
@@ -158,7 +187,7 @@ def crouch(legs: Legs, stance: Stance, fraction: float = 0.4, steps: int = 10) -
 
 
 def hip_positions(legs: Legs) -> Array:
-    """Return points (4, 3) above the feet of a stance: the second joint of each leg, moved to the side of its foot."""
+    """Return points (k, 3) above the feet of a stance: the second joint of each leg, moved to the side of its foot."""
     model = legs.model
     hanging = configuration(np.clip(np.zeros(len(model.joint_names)), model.lower, model.upper))
     origin, feet = body_pose(model, hanging)[1], point_position(model, legs.feet, hanging)

@@ -233,7 +233,7 @@ def home_pose(model: Model, pose: str, positions: dict[str, float], feet: Points
 
     Parameters
     ----------
-    pose : crouch, stance or neutral; robots without four legs take neutral.
+    pose : crouch, stance or neutral; robots without legs take neutral.
     positions : joint positions [rad or m] that replace those of the pose.
     feet : contact points; the lowest comes to `height` [m].
     """
@@ -291,7 +291,7 @@ def gains(
 
 
 def leg_reach(model: Model) -> float:
-    """Reach of the legs [m]; half a metre for robots without four legs."""
+    """Reach of the legs [m]; half a metre for robots without legs."""
     try:
         return find_stance(find_legs(model)).reach
     except ModelError:

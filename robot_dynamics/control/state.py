@@ -26,9 +26,12 @@ from ..kernels.measured import (
     take_joints,
 )
 from ..model.model import Model
-from .guard import FRAME, LARGEST, LENGTH, NOT_FINITE, Column, Indices, InputGuard, sane
+from ..spatial import quaternion_from_rotation, rotation_from_quaternion
+from .guard import FRAME, LARGEST, LENGTH, NO_ATTITUDE, NOT_FINITE, Column, Indices, InputGuard, sane
 
 Array = NDArray[np.float64]
+
+NO_POSE = f"a value is not a number below {LARGEST:g}, or a quaternion has no length"
 
 
 class Arrangement(NamedTuple):
@@ -57,7 +60,7 @@ class MeasuredState:
         self.base_frame = base_frame or model.link_names[0]
         self.joints = InputGuard(model.joint_names, max_age)
         self.mimic = frozenset(model.report.mimic)
-        self.base = InputGuard(("base",), max_age)
+        self.base, self.attitude = InputGuard(("base",), max_age), InputGuard(("imu",), max_age)
         self.q, self.qd = neutral(model), np.zeros(model.nv)
         self.position, self.velocity = self.q[model.q_index], self.qd[model.v_index]
         self.effort = np.zeros(len(model.joint_names))
@@ -145,14 +148,44 @@ class MeasuredState:
         if not self.base.timely(stamp, now):
             return False
         if not self._take_base():
-            self.base.refuse(NOT_FINITE, f"a value is not a number below {LARGEST:g}, or a quaternion has no length")
+            self.base.refuse(NOT_FINITE, NO_POSE)
             return False
         self.base.accept(stamp, now)
         return self.model.floating_base
 
+    def take_attitude(self, mount: Array, numbers: Array, stamp: float, now: float) -> bool:
+        """Take attitude and angular velocity of an IMU where no base state comes; returns whether the message is good.
+
+        mount: the `ImuMount`'s; numbers (37,): those of an Imu as they stand in the message. One without attitude, its
+        first covariance is -1 [REP-145], is refused. The base is then taken as not moving along.
+        """
+        attitude, omega = numbers[:4], numbers[13:16]
+        size = float(np.linalg.norm(attitude)) if sane(attitude) else 0.0
+        if not (sane(omega) and 0.5 < size < 2.0):
+            self.attitude.refuse(
+                NOT_FINITE, f"a value is not a number below {LARGEST:g}, or a quaternion has no length"
+            )
+            return False
+        if numbers[4] == -1.0:
+            self.attitude.refuse(NO_ATTITUDE, "it says that it has no orientation; the node 'estimator' needs none")
+            return False
+        if not self.attitude.timely(stamp, now):
+            return False
+        self.attitude.accept(stamp, now)
+        if self.model.floating_base and self.base.receipt is None:
+            B = mount[:9].reshape(3, 3)
+            self.q[3:7] = quaternion_from_rotation(rotation_from_quaternion(attitude / size) @ B.T)
+            self.qd[:3] = B @ omega
+        return True
+
+    def base_lost(self, now: float) -> bool:
+        """Tell whether what was known of the base, by its state or else by an IMU, is too old."""
+        source = self.base if self.base.receipt is not None else self.attitude
+        return self.model.floating_base and source.receipt is not None and source.stale(now)
+
     def counts(self) -> dict[str, int]:
         """Return refusals per cause, named by input."""
-        guards = (("joint_states", self.joints), ("odom", self.base))
+        guards = (("joint_states", self.joints), ("odom", self.base), ("imu/data", self.attitude))
         return {f"refused {name}: {cause}": n for name, guard in guards for cause, n in guard.counts.items()}
 
 

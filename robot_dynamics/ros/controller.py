@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Node `controller`: stands up, stands, and trots in place on request."""
+"""Node `controller`: stands up on any number of legs, and trots in place on four on request."""
 
 from collections.abc import Set
 
@@ -97,7 +97,12 @@ class ControllerNode(Component):
 
     def on_gait(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         """Trot (true) or stand (false)."""
-        self.control.gait.trot, response.success = request.data, True
+        gait = self.control.gait
+        response.success = gait.trots or not request.data
+        if response.success:
+            gait.trot = request.data
+        else:
+            response.message = f"a trot needs four feet, '{self.model.name}' has {len(gait.legs.feet)}: it stands"
         return response
 
     def missing(self) -> str:

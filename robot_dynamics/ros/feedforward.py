@@ -11,7 +11,7 @@ import numpy as np
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
-from sensor_msgs.msg import JointState, MultiDOFJointState
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
@@ -19,6 +19,7 @@ from trajectory_msgs.msg import JointTrajectory
 from ..control.feeder import Feeder
 from ..control.feedforward import PARTS, Feedforward, Mode
 from ..control.guard import EffortLimiter, InputGuard
+from ..control.imu import ImuMount
 from ..control.limbs import find_legs
 from ..control.observer import ContactObserver
 from ..control.payload import Payloads
@@ -37,6 +38,9 @@ LAST_WORDS = Duration(seconds=0.1)
 """How long the zeros of a node that ends may take to arrive; destroyed with their publisher they would be lost."""
 SHOWN_PERIOD = 0.02
 """Time between two messages of the foot forces, which are for people [s]."""
+
+
+LEVEL = "no odom, no imu/data: base taken as level and at rest, efforts are wrong where it leans or moves"
 
 
 class FeedforwardNode(Component):
@@ -59,6 +63,7 @@ class FeedforwardNode(Component):
         self.estimate = wire.ContactWriter(() if legs is None else legs.names, "odom")
         self.joint_states = wire.Intake(JointState, self.expect_joints)
         self.odometry = wire.Intake(Odometry, self.expect_base)
+        self.imu_mount, self.imu_reader = ImuMount(model, v.imu_link), wire.Reader(Imu)
         self.contact_reader, self.reference_reader = wire.Reader(MultiDOFJointState), wire.Reader(JointState)
         self.foot_forces_message = wire.ContactWriter(stance.feet, "odom")
         self.observed, self.shown = 0.0, 0.0
@@ -89,6 +94,7 @@ class FeedforwardNode(Component):
         # base and contacts come just before the joint states: who is up already answers these sooner
         if self.model.floating_base:
             self.subscription(Odometry, "odom", self.on_base, NEWEST, raw=True)
+            self.update_attitude = self.latest(Imu, "imu/data", self.on_imu, NEWEST)
         if self.observer is not None:
             self.observer.reset()
             self.contacts = self.publisher(MultiDOFJointState, "contacts", RELIABLE)
@@ -129,6 +135,8 @@ class FeedforwardNode(Component):
         if not (taken and state.take_joints(self.arrangement, stamp, received)):
             return self.warn(f"joint_states {state.joints.problem}")
         now = stamp or received
+        if self.model.floating_base and state.base.receipt is None:
+            self.update_attitude()
         self.update_reference()
         self.update_wrenches()
         if self.observer is not None:
@@ -214,6 +222,13 @@ class FeedforwardNode(Component):
         intake.take(data)
         if not state.take_base(intake.stamp, self.received(intake.nanoseconds), self.child):
             self.warn(f"odom {state.base.problem}")
+
+    def on_imu(self, data: bytes) -> None:
+        """Take attitude and angular velocity from an IMU: there is no odom."""
+        msg, state = self.imu_reader.read(data), self.feeder.state
+        numbers = np.asarray(msg.blocks[0])
+        if not state.take_attitude(self.imu_mount.mount, numbers, msg.stamp, self.received(msg.nanoseconds)):
+            self.warn(f"imu/data {state.attitude.problem}")
 
     def on_contacts(self, data: bytes) -> None:
         """Take which feet stand."""
@@ -319,7 +334,9 @@ class FeedforwardNode(Component):
         enabled, gain, stopped = feeder.limiter.enabled, feeder.limiter.gain, feeder.limiter.stopped
         feeder.limiter = limiter(self.model, v)
         feeder.limiter.enabled, feeder.limiter.gain, feeder.limiter.stopped = enabled, gain, stopped
-        feeder.state.joints.max_age = feeder.state.base.max_age = self.references.max_age = v.state_timeout
+        state = feeder.state
+        for guard in (state.joints, state.base, state.attitude, self.references):
+            guard.max_age = v.state_timeout
         feeder.stance.threshold, feeder.wrenches.max_age = v.contact_threshold, v.state_timeout
         feeder.stance.max_age = v.state_timeout
         if self.active and names & {"thread_priority", "wake_latency"}:
@@ -330,7 +347,8 @@ class FeedforwardNode(Component):
         feeder, now = self.feeder, self.waited()
         if not feeder.timed_out(now):
             return ""
-        return self.silent("joint_states" if feeder.state.joints.stale(now) else "odom")
+        base = "imu/data" if feeder.state.base.receipt is None else "odom"
+        return self.silent("joint_states" if feeder.state.joints.stale(now) else base)
 
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report the limiter, ages, time inside the callback, and refusals."""
@@ -361,11 +379,13 @@ class FeedforwardNode(Component):
             return STALE, missing, values | doubts
         if (publishers := self.sources("joint_states")) > 1:
             return WARN, f"{publishers} publishers on joint_states", values | doubts
+        message = "enabled" if feeder.limiter.enabled else "dry run"
         if not feeder.state.has_base:
-            return WARN, "no odom: base taken as level", values | doubts
+            if feeder.state.attitude.receipt is None:
+                return WARN, LEVEL, values | doubts
+            message += ", no odom: attitude from imu/data, velocity taken as 0"
         if link := feeder.wrenches.silent(now):
             return WARN, f"no wrench on '{link}' any more", values | doubts
-        message = "enabled" if feeder.limiter.enabled else "dry run"
         return level, message, values | doubts
 
 

@@ -64,9 +64,29 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "controller": ("effort_controller", "Controller whose topic <controller>/commands takes the efforts.", None),
     "reference_topic": ("", f"JointState stream whose velocities are the wanted motion; {AS_IN_FILES}", None),
     "record": ("", "Folder of a bag to record into (docs/guides/record_and_replay.md); empty: none.", None),
+    "odometry": (
+        "true",
+        "Where odom comes from: the plant (true), or the estimator by noisy sensors (estimated); then the plant's is "
+        "ground_truth/odom.",
+        ["true", "estimated"],
+    ),
+    "estimate_base": ("false", "Whether to start the estimator, for robots without odom.", SWITCH),
+    "imu_link": ("", "Link in whose frame imu/data is; empty: the root link.", None),
     "dry_run": ("true", "Publish only ~/torque until ~/enable is called.", SWITCH),
 }
 """Launch argument -> default, description, valid values."""
+
+GROUND_TRUTH = ("odom", "ground_truth/odom")
+"""How odom of the plant is remapped where it is estimated."""
+SENSOR_NOISE = {
+    "noise_position": 1e-4,
+    "noise_velocity": 0.01,
+    "noise_gyro": 0.0095,
+    "noise_gyro_bias": 0.005,
+    "noise_accelerometer": 0.095,
+    "noise_accelerometer_bias": 0.05,
+}
+"""Of a MEMS unit and encoders at 1 kHz: 0.0003 rad/s/sqrt(Hz) and 0.003 m/s^2/sqrt(Hz)."""
 
 VIEW = ("use_sim_time", "rviz", "rviz_config", "view")
 ROBOT = (
@@ -249,10 +269,11 @@ def listed(context: LaunchContext, name: str) -> list[str] | None:
     return words or None
 
 
-def plant(context: LaunchContext, *, loop: bool = False, alone: bool = False) -> Node:
+def plant(context: LaunchContext, *, loop: bool = False, alone: bool = False, estimated: bool = False) -> Node:
     """Start the simulated robot; it makes /clock, so it follows none.
 
     alone: its controllers are on another computer. How late their commands come is then a figure to see, not to hide.
+    estimated: its sensors are noisy, and odom is left to the estimator.
     """
     overrides = {
         "contact_model": given(context, "contact_model") or None,
@@ -262,7 +283,9 @@ def plant(context: LaunchContext, *, loop: bool = False, alone: bool = False) ->
         "world": world(context),
         "max_command_age": 0.0 if alone else None,
     }
-    return node(context, "plant", overrides, loop=loop)
+    noise = SENSOR_NOISE if estimated else {}
+    remappings = [GROUND_TRUTH] if estimated else []
+    return node(context, "plant", overrides | noise, loop=loop, remappings=remappings)
 
 
 def world(context: LaunchContext) -> str | None:

@@ -173,7 +173,7 @@ class PlantParameters(RobotParameters):
     )
     initial_pose: Literal["crouch", "stance", "neutral"] = parameter(
         "crouch",
-        "Pose at start and reset; crouch needs four legs.",
+        "Pose at start and reset; robots without legs take neutral.",
         fixed=True,
     )
     initial_positions: dict[str, float] = parameter(  # noqa: RUF009 - a field
@@ -321,6 +321,9 @@ class FeedforwardParameters(RobotParameters):
     )
     base_frame: str = parameter(
         "", "Child frame that odom must have; odom of another is refused; empty: the root link.", fixed=True
+    )
+    imu_link: str = parameter(
+        "", "Link in whose frame imu/data is, used where there is no odom; empty: the root link.", fixed=True
     )
     feet: tuple[str, ...] = parameter(("",), 'Foot links; [""]: found from the collision geometry.', fixed=True)
     contact_threshold: float = parameter(
@@ -489,6 +492,85 @@ class ViewerParameters(RobotParameters):
     state_timeout: float = parameter(0.5, "Age of joint_states at which the diagnostic turns stale.", "s", low=0.001)
 
 
+@dataclass(frozen=True, slots=True)
+class EstimatorParameters(RobotParameters):
+    """Estimates the base state of a legged robot from IMU and joints."""
+
+    imu_link: str = parameter(
+        "", "Link in whose frame the IMU reads, fixed to the root link; empty: the root link.", fixed=True
+    )
+    feet: tuple[str, ...] = parameter(("",), 'Foot links; [""]: found from the collision geometry.', fixed=True)
+    base_frame: str = parameter("", "Child frame of odom; empty: the root link.", fixed=True)
+    odom_frame: str = parameter("odom", "Frame of odom.", fixed=True)
+    frame_prefix: str = parameter("", "Put before link names in frames.", fixed=True)
+    publish_tf: bool = parameter(False, "Publish the base in odom_frame on /tf.", fixed=True)
+    gyro_noise: float = parameter(
+        3e-4, "Density of the gyroscope's white noise, as its data sheet has it.", "rad/s/sqrt(Hz)", low=0, fixed=True
+    )
+    gyro_bias: float = parameter(
+        5e-3, "Standard deviation of the gyroscope's bias when switched on.", "rad/s", low=0, fixed=True
+    )
+    gyro_walk: float = parameter(
+        1e-5, "Density of the random walk of that bias.", "rad/s^2/sqrt(Hz)", low=0, fixed=True
+    )
+    accelerometer_noise: float = parameter(
+        3e-3, "Density of the accelerometer's white noise.", "m/s^2/sqrt(Hz)", low=0, fixed=True
+    )
+    accelerometer_bias: float = parameter(
+        5e-2, "Standard deviation of the accelerometer's bias when switched on.", "m/s^2", low=0, fixed=True
+    )
+    accelerometer_walk: float = parameter(
+        1e-4, "Density of the random walk of that bias.", "m/s^3/sqrt(Hz)", low=0, fixed=True
+    )
+    encoder_noise: float = parameter(1e-4, "Standard deviation of a joint position.", "rad", low=0, fixed=True)
+    kinematics: float = parameter(
+        5e-4, "Standard deviation of a foot's place by the joints, beside the encoders.", "m", low=0, fixed=True
+    )
+    creep: float = parameter(2e-3, "Density of the velocity of a standing foot.", "m/s/sqrt(Hz)", low=0, fixed=True)
+    slip: float = parameter(
+        0.03, "Standard deviation of a foot's velocity that still counts as standing.", "m/s", low=0, fixed=True
+    )
+    contact_threshold: float = parameter(
+        0.0,
+        "Normal force above which a foot stands, and below half of which it does not; 0: a twentieth of the weight.",
+        "N",
+        low=0,
+        fixed=True,
+    )
+    ground: float = parameter(
+        5e-3,
+        "Standard deviation of the heights of footholds about a level ground; 0: unknown ground, the height drifts.",
+        "m",
+        low=0,
+        fixed=True,
+    )
+    level_ground: bool = parameter(
+        False, "Whether heights of footholds may correct roll and pitch, too: on a level floor only.", fixed=True
+    )
+    use_orientation: bool = parameter(
+        False, "Use the gravity direction, and nothing else, of the orientation in imu/data."
+    )
+    orientation_noise: float = parameter(0.02, "Standard deviation of that direction.", "rad", low=1e-4, high=1)
+    state_timeout: float = parameter(
+        0.1, "Age at which joint_states, imu/data and contacts are refused, or missed.", "s", low=0.001
+    )
+    thread_priority: int = parameter(
+        53,
+        "SCHED_FIFO priority while active, where the system permits it, one less for threads of DDS; 0: ordinary "
+        "threads. Before the feed-forward, 52, which wants what it says.",
+        low=0,
+        high=99,
+    )
+    wake_latency: float = parameter(
+        0.0,
+        "Processors wake from idleness within this time while active, where the system permits it; 0: they do not "
+        "sleep; 1: as they like.",
+        "s",
+        low=0,
+        high=1,
+    )
+
+
 NODES: dict[str, type[RobotParameters]] = {
     "plant": PlantParameters,
     "feedforward": FeedforwardParameters,
@@ -496,6 +578,7 @@ NODES: dict[str, type[RobotParameters]] = {
     "controller": ControllerParameters,
     "unitree_bridge": UnitreeBridgeParameters,
     "viewer": ViewerParameters,
+    "estimator": EstimatorParameters,
 }
 MINI_CHEETAH = {
     f"{leg}_{joint}": inertia
