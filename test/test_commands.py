@@ -12,6 +12,7 @@ from robot_dynamics.cli.output import compiling_shown
 
 ROBOT = str(Path(__file__).parents[1] / "urdf" / "mini_cheetah.urdf")
 SUGGEST = ("--timestep=0.001", "--sag=0.001", "--bounce=0.5")
+ESTIMATE = ("estimate", "run", f"--urdf={ROBOT}")
 READERS = {
     "inspect": ("{}",),
     "closed-form": ("{}", "--base=base", "--tip=FR_knee"),
@@ -20,6 +21,7 @@ READERS = {
     "compare-contacts": ("{}",),
     "demo": ("--robot={}",),
     "identify": ("log.npz", "{}"),
+    "estimate": ("run", "--urdf={}"),
 }
 """Subcommand -> its arguments, with {} where the URDF stands."""
 
@@ -62,7 +64,7 @@ def test_a_file_that_is_no_log_is_named(folder, capsys, file):
 
 
 @pytest.mark.parametrize("output", ["text/page.html", "folder", "/proc/nowhere/page.html"])
-@pytest.mark.parametrize("command", [("compare-contacts",), ("demo",), ("identify", "log.npz", ROBOT)])
+@pytest.mark.parametrize("command", [("compare-contacts",), ("demo",), ("identify", "log.npz", ROBOT), ESTIMATE])
 def test_a_page_that_cannot_be_written_is_known_before_the_work(folder, capsys, command, output):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     assert f"--output: '{output}' cannot be written" in refused(capsys, *command, f"--output={output}")

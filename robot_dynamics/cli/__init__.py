@@ -26,6 +26,7 @@ COMMANDS = {
     "monitor": "monitor",
     "identify": "identify",
     "study": "study",
+    "estimate": "estimate",
     "warm-up": "warm_up",
     "doctor": "doctor",
 }
