@@ -269,3 +269,19 @@ def test_what_is_refused_changes_nothing(bad):
         estimator.set_pose(np.zeros(7))
     assert estimator.pose == pytest.approx(before[0], abs=0)
     np.testing.assert_array_equal(estimator._P, before[1])
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.parametrize("trot", [False, True], ids=["standing", "trotting"])
+def test_a_minute_on_the_estimate_of_ten_units(trot):
+    """Medians over ten draws of the sensors' biases."""
+    runs = [estimated_runs.run(mini_cheetah(), seed, 60.0, trot=trot, every=7).after(2.0) for seed in range(10)]
+    figures = {name: np.median([run.figures()[name] for run in runs]) for name in runs[0].figures()}
+    print(figures)
+    assert figures["roll and pitch [deg]"] < (0.6 if trot else 0.3)
+    assert figures["velocity [m/s]"] < (0.05 if trot else 0.005)
+    assert figures["height [m]"] < 0.01
+    assert max(figures["false contact"], figures["missed contact"]) < 0.05
+    assert np.mean([run.nees() for run in runs], axis=0).max() < 2.0
+    assert all(run.estimator.restarts == 0 for run in runs)
