@@ -39,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Estimate, print the figures, write the page: 0."""
     import matplotlib.figure  # noqa: F401 - say now that it is missing
+    from rich.console import Console
+    from rich.markup import escape
     from rich.progress import Progress
 
     check_output(args.output)
@@ -51,9 +53,7 @@ def run(args: argparse.Namespace) -> int:
     rows = summary(found, estimator)
     table = new_table("of the estimate", "", left=2)
     for row in rows:
-        table.add_row(*row)
-    from rich.console import Console
-
+        table.add_row(*map(escape, row))
     Console().print(table)
     write_page(args.output, page(found, estimator, rows, args.bag))
     return 0

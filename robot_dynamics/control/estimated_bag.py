@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 JOINTS, IMU, CONTACTS, TRUTH, ODOM = "joint_states", "imu/data", "contacts", "ground_truth/odom", "odom"
 TOPICS = (JOINTS, IMU, CONTACTS, TRUTH, ODOM)
 NEEDED = (JOINTS, IMU)
+SETTLED = 0.5
 LONGEST_AGE = 0.1
 """Contacts older than this [s] count as none."""
 
@@ -124,13 +125,16 @@ def messages(path: Path, namespace: str = "") -> Iterator[tuple[str, float, Any,
 def figures(run: Estimates) -> dict[str, float]:
     """Root mean square errors beside the truth: roll and pitch [deg], velocity [m/s], height [m]; way and drift [m].
 
+    They count from SETTLED [s] after a foot first stood: before, the height is unknown.
+
     Raises
     ------
     ParameterError
         There is no truth.
     """
-    known = run.known
-    if not known.any():
+    stood = run.stance.max(axis=1) > 0.5
+    known = run.known & (run.stamp > run.stamp[int(stood.argmax())] + SETTLED)
+    if not (stood.any() and known.any()):
         raise ParameterError("the bag holds no ground_truth/odom and no odom of the stamps of joint_states")
     truth, pose, twist = run.truth[known], run.pose[known], run.twist[known]
     leans = [rotation_leans(pose[:, 3:]), rotation_leans(truth[:, 3:7])]
