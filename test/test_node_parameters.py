@@ -24,7 +24,7 @@ from sensor_msgs.msg import JointState
 from robot_dynamics.ros.parameters import NODES
 
 pytestmark = pytest.mark.ros
-CLASSES = {name: f"{name.capitalize()}Node" for name in NODES}
+CLASSES = {name: f"{name.title().replace('_', '')}Node" for name in NODES}
 SMALL = ("robot_dynamics.ros.", "robot_dynamics.control.", "robot_dynamics.errors")
 """Rooms without dynamics: what they do for a parameter takes microseconds ..."""
 SEARCHES = ("robot_dynamics.control.limbs", "robot_dynamics.control.robot")
