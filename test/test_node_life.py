@@ -103,7 +103,7 @@ def test_nodes_of_the_loop_run_in_real_time_where_that_is_permitted_while_they_a
             assert any("wake_latency 0 s is not permitted" in line for line in node.lines) != awake
         fast = Parameter("real_time_factor", value=0.0).to_parameter_msg()
         assert us.call(SetParameters, "plant/set_parameters", parameters=[fast]).results[0].successful
-        for name in ("controller", "feedforward", "monitor"):
+        for name in ("controller", "estimator", "feedforward", "monitor"):
             change(us, name, Transition.TRANSITION_DEACTIVATE)
         for node in nodes.values():
             assert policies(node) == ordinary
