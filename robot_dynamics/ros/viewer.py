@@ -40,7 +40,7 @@ TEXT_PERIOD = 0.5
 """Wall time from one line of state to the next [s]."""
 STRONGEST = 3.0
 """Largest pull by the mouse, in weights of the robot."""
-LENGTH = 0.3
+LENGTH = 0.8
 """Length of the arrow of a force as large as the weight [m], for a robot of one metre."""
 PLANT = ("friction", "push_duration")
 """Parameters that a plant is asked for."""

@@ -22,7 +22,7 @@ RATE = 25.0
 """Pictures per second of a film."""
 SHOWN = 30.0
 """So much of a run a film shows [s]."""
-LENGTH = 0.3
+LENGTH = 0.8
 """Length of the arrow of a force as large as the weight, over the size of the robot."""
 
 
