@@ -208,17 +208,22 @@ def rotation_from_quaternion(quaternion: ArrayLike) -> Array:
 
 
 def quaternion_from_rotation(R: ArrayLike) -> Array:
-    """Unit quaternion x y z w (4,) of a rotation (3, 3), w >= 0 ([Shepperd 1978]: divide by the largest component)."""
-    R = _checked("R", R, 3, 3)
+    """Unit quaternions x y z w (.., 4) of rotations (.., 3, 3), w >= 0.
+
+    [Shepperd 1978]: divide by the largest component.
+    """
+    R = _checked("R", R, *np.shape(R)[:-2], 3, 3)
+    x, y, z = np.moveaxis(R, (-2, -1), (0, 1))
     # 4 q q^T, of which the column with the largest diagonal entry is q up to its length
     K = np.array([
-        [1 + R[0, 0] - R[1, 1] - R[2, 2], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[2, 1] - R[1, 2]],
-        [R[0, 1] + R[1, 0], 1 - R[0, 0] + R[1, 1] - R[2, 2], R[1, 2] + R[2, 1], R[0, 2] - R[2, 0]],
-        [R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], 1 - R[0, 0] - R[1, 1] + R[2, 2], R[1, 0] - R[0, 1]],
-        [R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1], 1 + R[0, 0] + R[1, 1] + R[2, 2]],
+        [1 + x[0] - y[1] - z[2], x[1] + y[0], x[2] + z[0], z[1] - y[2]],
+        [x[1] + y[0], 1 - x[0] + y[1] - z[2], y[2] + z[1], x[2] - z[0]],
+        [x[2] + z[0], y[2] + z[1], 1 - x[0] - y[1] + z[2], y[0] - x[1]],
+        [z[1] - y[2], x[2] - z[0], y[0] - x[1], 1 + x[0] + y[1] + z[2]],
     ])  # fmt: skip
-    q = K[:, np.argmax(np.diag(K))]
-    return q * float(np.copysign(1.0, q[3]) / np.linalg.norm(q))
+    largest = np.argmax(np.diagonal(K), axis=-1)
+    q: Array = np.take_along_axis(np.moveaxis(K, (0, 1), (-1, -2)), largest[..., None, None], axis=-2)[..., 0, :]
+    return q * (np.copysign(1.0, q[..., 3:]) / np.linalg.norm(q, axis=-1, keepdims=True))
 
 
 def _sinc(phi: Array) -> float:

@@ -201,6 +201,16 @@ def test_the_next_viewer_takes_the_next_port():
             assert b"<html" in urllib.request.urlopen(address(second), timeout=PATIENCE).read()
 
 
+def test_a_robot_that_is_not_there_is_one_sentence():
+    node = viewer(urdf=Path("nowhere.urdf"))
+    with running(node):
+        code, lines = node.result()
+        assert (code, [line for line in lines if "shown at" not in line]) == (
+            2,
+            ["viewer: there is no URDF file 'nowhere.urdf'"],
+        )
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 def test_a_signal_ends_it_without_a_word_whoever_looks(number):
     node = viewer()

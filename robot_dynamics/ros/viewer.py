@@ -81,7 +81,7 @@ class ViewerNode(Component):
     def build(self) -> None:
         """Read what the robot looks like, and put it and the panel into the page."""
         v, model = self.values, self.model
-        found, problems = looks(model, description_text(self._source()))
+        found, problems = looks(model, description_text(self.description()))
         for problem in problems:
             self.get_logger().warning(problem)
         self.state = MeasuredState(model, np.inf)
@@ -135,10 +135,7 @@ class ViewerNode(Component):
         ]
         self.contacts: tuple[Array, Array] = (np.zeros((0, 3)), np.zeros((0, 3)))
         self.wanted = self.contacts
-        self.force_updates = [
-            self.latest(MultiDOFJointState, "contacts", self.on_contacts, NEWEST),
-            self.latest(MultiDOFJointState, "feedforward/foot_forces", self.on_wanted, NEWEST),
-        ]
+        self.force_updates: list[Callable[[], None]] = []
         self.subscription(MarkerArray, "plant/ground", self.on_ground, LATCHED)
         self.subscription(DiagnosticArray, "/diagnostics", self.on_status, RELIABLE)
         self.pushes = self.publisher(WrenchStamped, "plant/push", RELIABLE)
@@ -230,7 +227,10 @@ class ViewerNode(Component):
             self.wishes.popleft()()
         for update in self.updates:
             update()
-        if not self.server.get_clients():
+        looked_at = bool(self.server.get_clients())
+        if looked_at != bool(self.force_updates):
+            self.hear_forces(looked_at)
+        if not looked_at:
             return
         self.drawings += 1
         now = time.monotonic()
@@ -242,6 +242,13 @@ class ViewerNode(Component):
             self.said_at = now
             _, plant = self.statuses.get("plant", (OK, ""))
             self.panel.say(self.text(), plant.endswith("paused") if plant else None)
+
+    def hear_forces(self, listen: bool) -> None:
+        """Subscribe to forces while somebody looks: they are the most of what comes."""
+        for update in self.force_updates:
+            self.release(update)
+        topics = {"contacts": self.on_contacts, "feedforward/foot_forces": self.on_wanted} if listen else {}
+        self.force_updates = [self.latest(MultiDOFJointState, topic, on, NEWEST) for topic, on in topics.items()]
 
     def draw(self) -> None:
         """Put everything where it is now."""

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..core.arrays import Array
 from ..core.extras import missing
 from ..errors import RobotDynamicsError
-from ..model.description import Shape
+from ..model.description import Robot, Shape
 from ..model.mesh_files import find_mesh
 from ..model.model import Model
 
@@ -83,7 +83,7 @@ def _link_looks(model: Model, i: int, visuals: Sequence[Visual]) -> list[Look]:
     made, vertices = [], 0
     for visual in visuals:
         shape = visual.shape
-        glb, count = _glb(visual, model.robot.folder)
+        glb, count = _glb(visual, model.robot)
         vertices += count
         if vertices > MOST_VERTICES:
             raise _NotShown(f"meshes of more than {MOST_VERTICES} vertices")
@@ -93,10 +93,10 @@ def _link_looks(model: Model, i: int, visuals: Sequence[Visual]) -> list[Look]:
     return made
 
 
-def _glb(visual: Visual, folder: str) -> tuple[bytes, int]:
+def _glb(visual: Visual, robot: Robot) -> tuple[bytes, int]:
     """Make a GLB file of one shape, before its scale, and count its vertices."""
     shape = visual.shape
-    mesh = _mesh_file(shape.mesh, folder, visual.colour) if shape.kind == "mesh" else _primitive(shape)
+    mesh = _mesh_file(shape.mesh, robot, visual.colour) if shape.kind == "mesh" else _primitive(shape)
     if shape.kind != "mesh":
         paint(mesh, visual.colour or PLAIN)
     parts = mesh.geometry.values() if hasattr(mesh, "geometry") else [mesh]
@@ -120,12 +120,12 @@ def paint(mesh: Any, colour: Sequence[float]) -> None:
     mesh.visual = TextureVisuals(material=material)
 
 
-def _mesh_file(mesh: str, folder: str, colour: Sequence[float] | None) -> Any:
+def _mesh_file(mesh: str, robot: Robot, colour: Sequence[float] | None) -> Any:
     """Load a mesh file; its own colours count where it has any."""
     import trimesh
 
     try:
-        path = find_mesh(mesh, folder)
+        path = find_mesh(mesh, robot.folder, robot.mesh_path)
     except FileNotFoundError:
         raise _NotShown(f"mesh files that are not found, such as '{mesh}', of") from None
     try:

@@ -35,6 +35,7 @@ def serve(host: str, port: int) -> Any:
     with quiet():
         server = viser.ViserServer(host=host, port=free_port(host, port), label="robot_dynamics", verbose=False)
     atexit.unregister(server.stop)  # it prints
+    atexit.register(stop, server)
     server.scene.set_up_direction("+z")
     return server
 
@@ -55,6 +56,7 @@ def free_port(host: str, port: int) -> int:
 
 def stop(server: Any) -> None:
     """Stop a server without the line that it prints."""
+    atexit.unregister(stop)
     with quiet():
         server.stop()
 

@@ -19,12 +19,13 @@ REAL, WANTED, CONE, POLYGON, MIDDLE = (230, 77, 26), (40, 120, 230), (225, 175, 
 """Colours of forces, of those wanted, of friction cones, support polygon and centre of mass."""
 FRAME_MOVES = 1e-6
 """A frame that has moved by less since it was drawn is not drawn again [m]."""
+LINE_MOVES = 5e-4
+"""Lines and arrows that have moved by less, over the robot's size, are not drawn again."""
 
 
-def wxyz(R: Array) -> tuple[float, ...]:
-    """Quaternion as viser has it, w first."""
-    x, y, z, w = quaternion_from_rotation(R)
-    return w, x, y, z
+def wxyz(R: Array) -> Array:
+    """Quaternions (.., 4) as viser has them, w first, of rotations (.., 3, 3)."""
+    return np.roll(quaternion_from_rotation(R), 1, axis=-1)
 
 
 class RobotFigure:
@@ -52,9 +53,10 @@ class RobotFigure:
         R, p = body_pose(self.model, q)
         up = np.swapaxes(R[self._parent], 1, 2)
         turn, place = up @ R, np.einsum("nij,nj->ni", up, p - p[self._parent])
+        quaternions = wxyz(turn).tolist()
         moved = np.abs(place - self._position).max(axis=1) > FRAME_MOVES
         for i in range(1, self.model.nb):
-            self.frames[i].wxyz = wxyz(turn[i])
+            self.frames[i].wxyz = quaternions[i]
             if moved[i]:
                 self.frames[i].position = tuple(place[i].tolist())
         self._position[moved] = place[moved]
@@ -100,7 +102,7 @@ class ForceFigure:
             return
         if node is None:
             self._nodes[kind] = add(f"{self.root}/{kind}")
-        else:
+        elif np.shape(node.points) != points.shape or np.abs(node.points - points).max() > LINE_MOVES * self.size:
             node.points = points.astype(np.float32)
 
     def remove(self) -> None:

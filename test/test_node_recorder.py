@@ -1,0 +1,81 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The recorder beside a plant over DDS: the bag is redone to the last bit, also where the recorder was killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs rclpy")
+pytest.importorskip("rosbags", reason="needs rosbags (extra `bag`)")
+pytest.importorskip("rich", reason="needs rich (extra `cli`)")
+
+from ros_nodes import PATIENCE, Process
+
+from robot_dynamics.bags.replay import Replay, read_run
+from robot_dynamics.core.bag import Bag
+
+pytestmark = pytest.mark.ros
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def recorder(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Start `robot_dynamics record`."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-m", "robot_dynamics", "record", str(folder), *arguments]
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+
+
+def grown(folder: Path, size: int) -> None:
+    """Wait until the file of a bag has so many bytes."""
+    file, end = folder / f"{folder.name}.mcap", time.monotonic() + PATIENCE
+    while not file.exists() or file.stat().st_size < size:
+        assert time.monotonic() < end, "the recorder writes nothing"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda n: n.name)
+def test_what_was_recorded_is_redone(tmp_path, number):
+    folder = tmp_path / "run"
+    process = recorder(folder)
+    plant = Process("plant")
+    try:
+        grown(folder, 200_000)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=PATIENCE)
+    finally:
+        plant.end()
+    if number == signal.SIGKILL:
+        assert process.returncode == -number
+    else:
+        assert process.returncode == 0, err
+        assert "messages, 0 lost" in out
+        assert (folder / "metadata.yaml").exists()
+    with Bag(folder) as bag:
+        assert bool(bag.salvaged) == (number == signal.SIGKILL)
+        assert {"/joint_states", "/odom", "/plant/drive", "/plant/setup", "/robot_description"} <= set(bag.topics)
+        comparison = Replay(read_run(bag)).go()
+    assert comparison.identical
+    assert comparison.ticks > 200
+
+
+def test_a_folder_that_exists_is_refused(tmp_path):
+    process = recorder(tmp_path)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2
+    assert "exists already" in err
+    assert err.count("\n") == 1
+
+
+def test_the_recorder_ends_with_the_process_that_started_it(tmp_path):
+    other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    process = recorder(tmp_path / "run", "--end-with-process", str(other.pid))
+    other.communicate(b"\n", timeout=PATIENCE)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    assert "messages" in out
