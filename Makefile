@@ -24,7 +24,7 @@ VENV_FLAGS :=
 RUN_EXTRAS := cli,report,world,xacro,view,$(if $(filter jazzy,$(ROS_WHEELS)),ros-jazzy,ros)
 NUMPY      :=
 endif
-TEST_EXTRAS := $(RUN_EXTRAS),bag,meshes,policy,study,cluster,test,dev
+TEST_EXTRAS := $(RUN_EXTRAS),bag,meshes,policy,study,cluster,rl,test,dev
 
 RUN   := $(VENV)/.run
 TEST  := $(VENV)/.test
