@@ -34,7 +34,8 @@ def has(kind: str, fields: list[str]) -> bool:
         annotations = types[kind].__dataclass_fields__
         if field not in annotations:
             return False
-        kind = next((name for name in types if name.replace("/", "__") in str(annotations[field].type)), "")
+        named = (name for name in types if name.replace("/", "__") in str(annotations[field].type))
+        kind = max(named, key=len, default="")  # Pose is in PoseWithCovariance
     return True
 
 
