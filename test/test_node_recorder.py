@@ -45,7 +45,7 @@ def test_what_was_recorded_is_redone(tmp_path, number):
     process = recorder(folder)
     plant = Process("plant")
     try:
-        grown(folder, 200_000)
+        grown(folder, 1_000_000)
         process.send_signal(number)
         out, err = process.communicate(timeout=PATIENCE)
     finally:

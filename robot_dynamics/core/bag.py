@@ -11,6 +11,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -208,7 +209,8 @@ class BagWriter:
             raise BagError(f"'{self.path}' cannot be made: {error.strerror}") from None
         self._check_chunks()
         self._connections: dict[str, Any] = {}
-        self._flushed: int | None = None
+        self._waiting: list[tuple[int, str, bytes]] = []
+        self._last = 0
         for key, value in (notes or {}).items():
             self.note(key, value)
 
@@ -236,33 +238,38 @@ class BagWriter:
         )
 
     def write(self, topic: str, time: int, data: bytes) -> None:
-        """Write the bytes of a message with the time [ns] at which it was sent.
+        """Write the bytes of a message with the time [ns] at which it was sent, in order of these times.
+
+        What comes later than the half second that it belongs to has the time of the message before it: a file without
+        its end has no index, and readers take its messages only if their times never fall.
 
         Raises
         ------
         BagError
             The file cannot take it: a full disk.
         """
-        try:
-            self._writer.write(self._connections[topic], time, data)
-            if self._flushed is None:
-                self._flushed = time
-            elif time - self._flushed > FLUSH:
-                self.flush()
-                self._flushed = time
-        except OSError as error:
-            raise BagError(f"'{self.path}' cannot be written any more: {error.strerror}") from None
+        self._waiting.append((time, topic, data))
+        if time - self._waiting[0][0] > FLUSH:
+            self.flush()
 
     def put(self, topic: str, time: int, msg: Any) -> None:
         """Write a message of the `store`; raises as `write`."""
         self.write(topic, time, self.store.serialize_cdr(msg, msg.__msgtype__))
 
     def flush(self) -> None:
-        """End the chunk under way, so that it is in the file."""
+        """Put what waits into a chunk of its own, and that into the file; raises as `write`."""
         storage: Any = self._writer.storage
-        if storage.chunk.bio.tell():
-            storage.close_chunk()
-            storage.bio.flush()
+        try:
+            for time, topic, data in sorted(self._waiting, key=itemgetter(0)):
+                self._last = max(self._last, time)
+                self._writer.write(self._connections[topic], self._last, data)
+            if storage.chunk.bio.tell():
+                storage.close_chunk()
+                storage.bio.flush()
+        except OSError as error:
+            raise BagError(f"'{self.path}' cannot be written any more: {error.strerror}") from None
+        finally:
+            self._waiting = []
 
     def __enter__(self) -> "BagWriter":
         """Give the writer itself."""
@@ -279,10 +286,13 @@ class BagWriter:
             The file cannot take its end: a full disk.
         """
         try:
-            self._writer.close()
-        except OSError as problem:
+            try:
+                self.flush()
+            finally:
+                self._writer.close()
+        except (BagError, OSError) as problem:
             if error is None:
-                raise BagError(f"'{self.path}' cannot be ended: {problem.strerror}") from None
+                raise BagError(f"'{self.path}' cannot be ended: {problem}") from None
 
 
 def _latched() -> Any:
