@@ -5,6 +5,7 @@
 Reading and writing is that of `rosbags`; here is what a user sees of it when a file is damaged.
 """
 
+import math
 import os
 import struct
 import tempfile
@@ -28,7 +29,9 @@ ENDING = b"".join(
 )  # no checksum, no summary
 BLOCK = 1 << 20
 FLUSH = 500_000_000
-"""Time between the chunks of a bag [ns]: what is lost with a writer that is killed."""
+"""Time between the chunks of a bag [ns]: with LATE, what is lost with a writer that is killed."""
+LATE = 250_000_000
+"""So long messages wait for those that were sent before them [ns]."""
 
 
 class BagError(RobotDynamicsError):
@@ -240,8 +243,8 @@ class BagWriter:
     def write(self, topic: str, time: int, data: bytes) -> None:
         """Write the bytes of a message with the time [ns] at which it was sent, in order of these times.
 
-        What comes later than the half second that it belongs to has the time of the message before it: a file without
-        its end has no index, and readers take its messages only if their times never fall.
+        A file without its end has no index, and readers take its messages only if their times never fall: messages wait
+        for LATE ones, and what comes later still has the time of the message before it.
 
         Raises
         ------
@@ -249,18 +252,20 @@ class BagWriter:
             The file cannot take it: a full disk.
         """
         self._waiting.append((time, topic, data))
-        if time - self._waiting[0][0] > FLUSH:
-            self.flush()
+        if time - self._waiting[0][0] > FLUSH + LATE:
+            self.flush(time - LATE)
 
     def put(self, topic: str, time: int, msg: Any) -> None:
         """Write a message of the `store`; raises as `write`."""
         self.write(topic, time, self.store.serialize_cdr(msg, msg.__msgtype__))
 
-    def flush(self) -> None:
-        """Put what waits into a chunk of its own, and that into the file; raises as `write`."""
+    def flush(self, end: float = math.inf) -> None:
+        """Put what waits from before `end` [ns] into a chunk of its own, and that into the file; raises as `write`."""
         storage: Any = self._writer.storage
+        ready = sorted((message for message in self._waiting if message[0] <= end), key=itemgetter(0))
+        self._waiting = [message for message in self._waiting if message[0] > end]
         try:
-            for time, topic, data in sorted(self._waiting, key=itemgetter(0)):
+            for time, topic, data in ready:
                 self._last = max(self._last, time)
                 self._writer.write(self._connections[topic], self._last, data)
             if storage.chunk.bio.tell():
@@ -268,8 +273,6 @@ class BagWriter:
                 storage.bio.flush()
         except OSError as error:
             raise BagError(f"'{self.path}' cannot be written any more: {error.strerror}") from None
-        finally:
-            self._waiting = []
 
     def __enter__(self) -> "BagWriter":
         """Give the writer itself."""
