@@ -46,7 +46,8 @@ class ImuNoise:
     """Noise of an inertial unit and of the encoders, standard deviations.
 
     gyro [rad/s/sqrt(Hz)] and accelerometer [m/s^2/sqrt(Hz)]: density of the white noise, as data sheets have it;
-    *_bias [rad/s, m/s^2]: of the bias when switched on; *_walk [rad/s^2/sqrt(Hz), m/s^3/sqrt(Hz)]: of its random walk;
+    gyro_bias, accelerometer_bias [rad/s, m/s^2]: of the bias when switched on; gyro_walk, accelerometer_walk
+    [rad/s^2/sqrt(Hz), m/s^3/sqrt(Hz)]: of its random walk;
     encoder: of a joint position [rad, m].
     """
 

@@ -5,7 +5,7 @@
 import os
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,6 +85,7 @@ class ViewerNode(Component):
         for problem in problems:
             self.get_logger().warning(problem)
         self.state = MeasuredState(model, np.inf)
+        self.patience = v.state_timeout
         self.readers = {kind: wire.Reader(kind) for kind in (JointState, Odometry)}
         self.contact_reader, self.force_reader = wire.Reader(MultiDOFJointState), wire.Reader(MultiDOFJointState)
         self.weight = max(float(model.mass * np.linalg.norm(model.gravity)), 1e-6)
@@ -307,9 +308,13 @@ class ViewerNode(Component):
         lines += [f"{name}: {LEVELS.get(level, '')}{said}" for name, (level, said) in sorted(self.statuses.items())]
         return "  \n".join(lines)
 
+    def changed(self, names: Set[str]) -> None:
+        """Use a new timeout."""
+        self.patience = self.values.state_timeout
+
     def missing(self) -> str:
         """Say whether joint states have fallen silent."""
-        late = self.waited() - self.receipt > self.values.state_timeout
+        late = self.waited() - self.receipt > self.patience
         return self.silent("joint_states") if late else ""
 
     def status(self) -> tuple[int, str, dict[str, object]]:
