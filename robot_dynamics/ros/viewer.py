@@ -24,7 +24,7 @@ from ..dynamics.algorithms import center_of_mass
 from ..dynamics.kinematics import link_pose, point_position
 from ..view.forces import ForcePen
 from ..view.looks import description_text, looks
-from ..view.page import address, serve
+from ..view.page import address, on_page, serve
 from ..view.scene import REAL, WANTED, ForceFigure, Ground, RobotFigure, size_of
 from ..view.surfaces import Cuboid
 from . import wire
@@ -93,7 +93,7 @@ class ViewerNode(Component):
         self.push_duration, self.friction = 0.1, v.friction
         self.statuses: dict[str, tuple[int, str]] = {}
         self.drawings, self.receipt, self.stamp = 0, -np.inf, 0.0
-        self._put_figures(found)
+        on_page(self.server, lambda: self._put_figures(found))
 
     def _put_figures(self, found: Any) -> None:
         server, model = self.server, self.model
@@ -141,7 +141,7 @@ class ViewerNode(Component):
         self.subscription(DiagnosticArray, "/diagnostics", self.on_status, RELIABLE)
         self.pushes = self.publisher(WrenchStamped, "plant/push", RELIABLE)
         self.pushed_at = self.said_at = 0.0
-        self._put_panel()
+        on_page(self.server, self._put_panel)
         self.asked = self.client(GetParameters, "plant/get_parameters")
         self.learnt = False
         self.timer(1.0, self.learn)
@@ -150,7 +150,7 @@ class ViewerNode(Component):
 
     def stop(self) -> None:
         """Say on the page that nothing moves any more."""
-        self.panel.say("inactive", None)
+        on_page(self.server, lambda: self.panel.say("inactive", None))
         self.plot.forget()
 
     def ask(self, wish: Callable[[], None]) -> None:
@@ -167,8 +167,12 @@ class ViewerNode(Component):
 
     def tell(self, sentence: str) -> None:
         """Say something to all who look."""
-        for client in self.server.get_clients().values():
-            client.add_notification("robot_dynamics", sentence, auto_close_seconds=6.0)
+
+        def show() -> None:
+            for client in self.server.get_clients().values():
+                client.add_notification("robot_dynamics", sentence, auto_close_seconds=6.0)
+
+        on_page(self.server, show)
 
     def learn(self) -> None:
         """Ask a plant once for what it knows better."""
@@ -209,7 +213,8 @@ class ViewerNode(Component):
 
     def on_ground(self, msg: MarkerArray) -> None:
         """Draw another ground."""
-        self.ground.show([shape for marker in msg.markers if (shape := shape_from_marker(marker)) is not None])
+        shapes = [shape for marker in msg.markers if (shape := shape_from_marker(marker)) is not None]
+        on_page(self.server, lambda: self.ground.show(shapes))
 
     def on_status(self, msg: DiagnosticArray) -> None:
         """Remember what the nodes beside this one say."""
@@ -223,7 +228,11 @@ class ViewerNode(Component):
     # Drawing.
 
     def on_draw(self) -> None:
-        """Do what was asked for on the page, and draw the newest state if anybody looks."""
+        """Have the page's thread do what was asked for on it, and draw."""
+        on_page(self.server, self.update_page)
+
+    def update_page(self) -> None:
+        """Do what was asked for on the page, and draw the newest state if anybody looks; this node's thread waits."""
         while self.wishes:
             self.wishes.popleft()()
         for update in self.updates:

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The server of viser from which a browser gets a scene: where it listens, and that it is quiet."""
 
+import asyncio
 import atexit
 import contextlib
 import errno
 import io
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..core.extras import missing
@@ -16,6 +17,8 @@ from ..errors import ParameterError, RobotDynamicsError
 TRIED = 100
 """So many ports are tried, from the one that is asked for on."""
 LAST_PORT = 65535
+PATIENCE = 10.0
+"""Wall time after which a page that does nothing is given up [s]."""
 
 
 def serve(host: str, port: int) -> Any:
@@ -52,6 +55,26 @@ def free_port(host: str, port: int) -> int:
             if problem.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise ParameterError(f"'host' must be an address of this computer, got '{host}': {problem}") from None
     raise ParameterError(f"no port of {host} is free from {port} to {candidate}")
+
+
+def on_page(server: Any, do: Callable[[], None]) -> None:
+    """Have something done by the thread of the page, and wait for it: nobody else may change what pages show.
+
+    viser wakes its writers by an event of asyncio, which breaks where another thread sets it while many wait.
+    """
+    loop = server.get_event_loop()
+
+    async def doing() -> None:
+        do()
+
+    try:
+        here = asyncio.get_running_loop() is loop
+    except RuntimeError:  # of a thread without one
+        here = False
+    if here:
+        do()
+    else:
+        asyncio.run_coroutine_threadsafe(doing(), loop).result(PATIENCE)
 
 
 def stop(server: Any) -> None:
