@@ -16,6 +16,7 @@ pytest.importorskip("rosbags", reason="needs rosbags (extra `bag`)")
 pytest.importorskip("rich", reason="needs rich (extra `cli`)")
 
 from robot_dynamics.bags.make import TOPICS
+from robot_dynamics.bags.messages import Messages
 from robot_dynamics.bags.replay import Memory, Replay, Tick, read_run
 from robot_dynamics.cli import main
 from robot_dynamics.core.bag import MAGIC, Bag, BagError, BagWriter, salvage
@@ -174,6 +175,19 @@ def test_rclpy_reads_what_was_written(bag):
             if kinds[topic] is JointState:
                 assert theirs.name == list(msg.name)
                 assert np.array_equal(theirs.effort, msg.effort)
+
+
+def test_bytes_behind_a_message_are_left_out(tmp_path):
+    """As rclpy leaves them behind a JointState without positions."""
+    with BagWriter(tmp_path / "run") as writer:
+        writer.add("/efforts", "sensor_msgs/msg/JointState")
+        messages = Messages(writer.store.types)
+        for k, surplus in enumerate((0, 8, 8, 4, 0)):
+            msg = messages.joints(k, ["knee"], effort=np.array([0.5 * k]))
+            data = bytes(writer.store.serialize_cdr(msg, msg.__msgtype__))
+            writer.write("/efforts", k, data + bytes(range(surplus)))
+    with Bag(tmp_path / "run") as found:
+        assert [float(msg.effort[0]) for _, _, msg in found.messages()] == [0.0, 0.5, 1.0, 1.5, 2.0]
 
 
 def test_identify_takes_the_bag(bag):

@@ -11,7 +11,7 @@ import struct
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
@@ -32,6 +32,9 @@ FLUSH = 500_000_000
 """Time between the chunks of a bag [ns]: with LATE, what is lost with a writer that is killed."""
 LATE = 250_000_000
 """So long messages wait for those that were sent before them [ns]."""
+
+SURPLUS = range(9)
+"""Bytes that may stand behind a message; readers take a message only if none do."""
 
 
 class BagError(RobotDynamicsError):
@@ -59,7 +62,7 @@ class Bag:
 
         self.path, self.salvaged = Path(path), ""
         self._open, self._store = AnyReader, get_typestore(Stores.ROS2_KILTED)
-        self._stack = ExitStack()
+        self._stack, self._surplus = ExitStack(), dict[str, int]()
         if not self.path.exists():
             raise BagError(f"there is no bag '{self.path}'")
         try:
@@ -108,14 +111,27 @@ class Bag:
 
     def messages(self, *topics: str) -> Iterator[tuple[str, int, Any]]:
         """Yield topic, time of recording [ns] and message; raises as `raw`."""
-        types, read = self.topics, self._types.deserialize_cdr
         for topic, time, data in self.raw(*topics):
             try:
-                msg = read(data, types[topic])
+                msg = self._read(topic, data)
             except Exception as error:
                 reason = str(error) or type(error).__name__
                 raise BagError(f"cannot read the bag '{self.path}': a message of {topic}: {reason}") from None
             yield topic, time, msg
+
+    def _read(self, topic: str, data: bytes) -> Any:
+        """Read a message, and without the bytes behind it: ROS reserves too many where a list of floats is empty."""
+        read, kind = self._types.deserialize_cdr, self.topics[topic]
+        surplus = self._surplus.get(topic, 0)
+        try:
+            return read(data[: len(data) - surplus], kind)
+        except Exception:
+            for other in SURPLUS:
+                with suppress(Exception):
+                    msg = read(data[: len(data) - other], kind)
+                    self._surplus[topic] = other
+                    return msg
+            raise
 
     def counts(self) -> dict[str, int]:
         """Return how many messages each topic has."""

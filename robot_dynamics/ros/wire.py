@@ -213,6 +213,7 @@ class Writer:
     def __init__(self, msg: Any):
         """Take everything that stays as it is from `msg`."""
         data = serialize_message(msg)
+        data = data[: Layout(type(msg), data).size]  # where lists are empty, bytes of anything stand behind the message
         self._data = np.empty(STAMP + len(data), dtype=np.uint8).data[STAMP:]
         self._data[:] = data
         self.layout = Layout(type(msg), self._data)
