@@ -177,6 +177,28 @@ def test_rclpy_reads_what_was_written(bag):
                 assert np.array_equal(theirs.effort, msg.effort)
 
 
+def test_a_bag_of_another_version_is_replayed_from_its_motion(bag, tmp_path, capsys):
+    """Where the memory is laid out otherwise there is a deviation and its cause, no refusal."""
+
+    def change(topic: str, k: int, msg: Any) -> Any:
+        if topic == "/plant/snapshot":
+            head, rest = msg.data.tobytes().split(b"\n", 1)
+            told = json.loads(head)
+            kind, shape = told["arrays"]["Joints.data"]
+            n = int(np.prod(shape))
+            at = list(told["arrays"]).index("Joints.data")
+            before = sum(8 * int(np.prod(x)) for _, x in list(told["arrays"].values())[:at])
+            told["arrays"]["Joints.data"] = kind, [shape[0] - 1, shape[1]]
+            rest = rest[: before + 8 * (n - shape[1])] + rest[before + 8 * n :]
+            msg.data = np.frombuffer(json.dumps(told).encode() + b"\n" + rest, np.uint8)
+        return msg
+
+    assert main(["replay", str(copied(bag, tmp_path / "run", change))]) == 1
+    said = capsys.readouterr().out
+    assert "another version of this package" in said
+    assert "Largest deviation" in said
+
+
 def test_bytes_behind_a_message_are_left_out(tmp_path):
     """As rclpy leaves them behind a JointState without positions."""
     with BagWriter(tmp_path / "run") as writer:

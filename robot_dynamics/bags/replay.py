@@ -23,7 +23,7 @@ from ..model.model import Model
 from ..ros.parameters import PlantParameters, updated
 from ..ros.plant_params import sense_every, simulation
 from ..simulation.plant import Plant, SensorNoise
-from ..simulation.snapshot import read_snapshot, restore
+from ..simulation.snapshot import SnapshotError, read_snapshot, restore
 from .messages import NANO, stamp_of
 
 QUANTITIES = ("position", "velocity", "effort")
@@ -140,6 +140,7 @@ class Comparison:
     height (N, 2) of the base, recorded and replayed [m], nan where unknown. first : where they part, None if nowhere.
     altered : the first command that the plant was not told as the bag has it. ticks redone; lost: ticks that the bag
     lacks; skipped: ticks before the first snapshot and after lost ones; ended : why the replay ended early.
+    of_another_version : the plant's memory is laid out otherwise by now, so that it begins from the motion alone.
     """
 
     model: Model
@@ -154,6 +155,7 @@ class Comparison:
     skipped: int
     compared: int
     ended: str = ""
+    of_another_version: bool = False
 
     @property
     def identical(self) -> bool:
@@ -258,17 +260,23 @@ class Redone:
         self.period, self.every = 1.0 / v.update_rate, sense_every(v)
         self.noisy = self.plant.params.noise != SensorNoise()
         self.ready = False
+        self.of_another_version = False
 
     def resume(self, memory: Memory) -> None:
-        """Go on exactly as the plant that was recorded."""
-        restore(self.plant, memory.arrays, memory.notes["noise"])
+        """Go on exactly as the plant that was recorded; from the same motion where its memory is laid out otherwise."""
+        try:
+            restore(self.plant, memory.arrays, memory.notes["noise"])
+        except SnapshotError:
+            self.of_another_version = True
+            self.begin_like(memory)
         self.ready = True
 
     def begin_like(self, memory: Memory) -> None:
         """Go on from the same motion, as another robot would, or the same one under other parameters."""
         arrays, k = memory.arrays, len(self.plant.points)
-        deflection = arrays["Ground.points"][:k, at.DEFLECTION : at.DEFLECTION + 2]
-        fits = len(arrays["Ground.points"]) >= k
+        points = arrays["Ground.points"]
+        deflection = points[:k, at.DEFLECTION : at.DEFLECTION + 2]
+        fits = len(points) >= k and points.shape[1] == at.POINT_COLUMNS
         try:
             self.plant.reset(arrays["State.q"], arrays["State.qd"], deflection if fits else None)
         except RobotDynamicsError as problem:
@@ -416,6 +424,7 @@ class Replay:
             skipped=self.skipped,
             compared=self.compared,
             ended=ended,
+            of_another_version=self.exact.of_another_version,
         )
 
 

@@ -113,19 +113,21 @@ def verdict(found: Comparison, recorded: Recorded, changes: Sequence[str]) -> st
             f"but the plant was told {a.replayed!r}"
         )
     if found.first is not None:
-        said.append(f"they part in {found.first}; {cause(recorded, changes, bool(found.altered))}")
+        said.append(f"they part in {found.first}; {cause(found, recorded, changes)}")
     if found.ended:
         said.append(f"the replay ended early: {found.ended}")
     return "; ".join(said)
 
 
-def cause(recorded: Recorded, changes: Sequence[str], altered: bool) -> str:
+def cause(found: Comparison, recorded: Recorded, changes: Sequence[str]) -> str:
     """Say why two runs part."""
     if changes:
         return f"changed: {', '.join(changes)}"
     if foreign := recorded.setup.foreign():
         return f"cause: recorded elsewhere, {foreign}"
-    if altered:
+    if found.of_another_version:
+        return "cause: recorded by another version of this package, whose plant remembers otherwise"
+    if found.altered is not None:
         return "cause: the bag was altered"
     return (
         "cause: what the bag tells of this tick (drive or joint_states) is not what the plant did; versions and "

@@ -66,7 +66,7 @@ def restore(plant: Plant, arrays: Mapping[str, Any], noise: Mapping[str, Any]) -
     Raises
     ------
     SnapshotError
-        It is the memory of another kind of robot.
+        It is the memory of another kind of robot, or of another version of this package.
     """
     bundles = []
     for bundle in plant.bundles:
@@ -84,7 +84,8 @@ def _like(old: Any, new: Any, name: str) -> Any:
     fits = old.dtype == new.dtype and old.ndim == new.ndim
     if not fits or (old.shape != new.shape and not name.startswith("Ground.")):
         raise SnapshotError(
-            f"this is the memory of another robot: {name} is {new.dtype} {new.shape}, not {old.dtype} {old.shape}"
+            f"this is the memory of another robot, or of another version: "
+            f"{name} is {new.dtype} {new.shape}, not {old.dtype} {old.shape}"
         )
     copy = aligned(new.shape, new.dtype) if new.size else np.empty(new.shape, new.dtype)
     copy[...] = new
