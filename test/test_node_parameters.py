@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from importlib import import_module
+from pathlib import Path
 from types import FrameType
 from typing import Any, get_origin
 
@@ -15,6 +16,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
+import message_packages
 import rclpy
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter
@@ -25,6 +27,7 @@ from robot_dynamics.ros.parameters import NODES
 
 pytestmark = pytest.mark.ros
 CLASSES = {name: f"{name.title().replace('_', '')}Node" for name in NODES}
+LEGS, JOINTS = ("FR", "FL", "HR", "HL"), ("abad", "hip", "knee")
 SMALL = ("robot_dynamics.ros.", "robot_dynamics.control.", "robot_dynamics.errors")
 """Rooms without dynamics: what they do for a parameter takes microseconds ..."""
 SEARCHES = ("robot_dynamics.control.limbs", "robot_dynamics.control.robot")
@@ -49,12 +52,17 @@ def modules_called() -> Iterator[set[str]]:
 
 
 @pytest.mark.parametrize("name", NODES)
-def test_no_parameter_makes_a_node_compute_anything_of_the_robot_anew(name):
+def test_no_parameter_makes_a_node_compute_anything_of_the_robot_anew(name, monkeypatch):
     """The search of a stance once took a third of a second, in which the plant missed its ticks."""
+    given = ["-p", f"urdf_file:={URDF}", "-p", "end_with_process:=0"]
     if name == "unitree_bridge":
-        pytest.importorskip("unitree_go", reason="the bridge is built where Unitree's messages are")
+        given += ["-p", f"motors:=[{','.join(f'{leg}_{joint}' for leg in LEGS for joint in JOINTS)}]"]
+        if lacking := message_packages.missing():
+            pytest.skip(lacking)
+        messages = Path(__file__).with_name("unitree_messages") / "unitree_go"
+        monkeypatch.syspath_prepend(str(message_packages.built(messages)))
     compile_kernels()
-    rclpy.init(args=["--ros-args", "-p", f"urdf_file:={URDF}", "-p", "end_with_process:=0"])
+    rclpy.init(args=["--ros-args", *given])
     node = getattr(import_module(f"robot_dynamics.ros.{name}"), CLASSES[name])(name)
     executor = rclpy.executors.SingleThreadedExecutor()
     executor.add_node(node)
@@ -65,8 +73,8 @@ def test_no_parameter_makes_a_node_compute_anything_of_the_robot_anew(name):
         for f in free:
             value = getattr(node.values, f.name)
             with modules_called() as called:
-                given = Parameter(f.name, value=list(value) if isinstance(value, tuple) else value)
-                assert node.set_parameters([given])[0].successful, f.name
+                changed = Parameter(f.name, value=list(value) if isinstance(value, tuple) else value)
+                assert node.set_parameters([changed])[0].successful, f.name
             assert f"robot_dynamics.ros.{name}" in called, f.name
             assert {m for m in called if not m.startswith(SMALL) or m.startswith(SEARCHES)} == set(), f.name
     finally:

@@ -52,7 +52,8 @@ class UnitreeBridgeNode(Component):
 
     def _build_commander(self) -> None:
         v, model = self.values, self.model
-        kp, kd = gains(model, v.kp, v.kd, fitting_gains(model))
+        self.fitting = fitting_gains(model)
+        kp, kd = gains(model, v.kp, v.kd, self.fitting)
         limit = v.effort_scale * model.effort_limit
         timeout = v.command_timeout
         actuation = Actuation(model.joint_names, kp, kd, timeout=timeout, action="damp", limit=limit, order=self.order)
@@ -117,7 +118,7 @@ class UnitreeBridgeNode(Component):
         self.low_guard.max_age, self.state_guard.max_age = v.command_timeout, v.state_timeout
         if v.role == "controller":
             a = self.commander.actuation
-            a.set_gains(*gains(self.model, v.kp, v.kd, fitting_gains(self.model)))
+            a.set_gains(*gains(self.model, v.kp, v.kd, self.fitting))
             a.limit = v.effort_scale * self.model.effort_limit
             a.targets.max_age = a.efforts.max_age = v.command_timeout
             self.commander.damp_with(v.damping)
