@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -165,10 +166,26 @@ def runs(pid):
         return False
 
 
+def shown():
+    """Whether a launch that is asked for a view starts the viewer: without its packages it goes on without."""
+    return find_spec("viser") is not None and find_spec("yourdfpy") is not None
+
+
+def test_without_its_packages_there_is_no_view_and_a_sentence_says_what_to_type(monkeypatch):
+    monkeypatch.setattr(launching, "lacking", lambda modules: "type this")
+    context = LaunchContext()
+    context.launch_configurations["view"] = "browser"
+    (said,) = launching.browser(context)
+    assert "".join(x.perform(context) for x in said.msg) == "view:=browser: type this"
+    context.launch_configurations["view"] = "none"
+    assert launching.browser(context) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
+        ("plant", ["view:=browser"]),
         ("plant", ["paused:=true", "clearance:=0.1", "contact_model:=impulse", "world:=stairs.yaml"]),
         ("feedforward", [f"urdf_file:={launching.MINI_CHEETAH}", "controller:=my_controller", "reference_topic:=goal"]),
         ("quadruped", ["namespace:=my_robot", "own_clock:=true", "trot:=true"]),
@@ -181,6 +198,7 @@ def runs(pid):
 )
 def test_nodes_become_ready_and_end_on_ctrl_c(name, arguments, prefix):
     special = {"part:=plant": 1, "part:=control": 3, "odometry:=estimated": 5, "estimate_base:=true": 3}
+    special["view:=browser"] = 1 + shown()
     nodes = special.get(arguments[0], LAUNCHES[name])
     for kind in KINDS:
         warm_up_once(print, kind)

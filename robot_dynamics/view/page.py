@@ -17,7 +17,7 @@ from ..errors import ParameterError, RobotDynamicsError
 TRIED = 100
 """So many ports are tried, from the one that is asked for on."""
 LAST_PORT = 65535
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Wall time after which a page that does nothing is given up [s]."""
 
 
