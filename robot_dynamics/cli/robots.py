@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..control.limbs import find_legs
+from ..control.limbs import find_four_legs
 from ..control.simulation import chosen_points, home_pose
 from ..core.arrays import Array
 from ..dynamics.kinematics import Points, point_position
@@ -35,7 +35,7 @@ def standing(model: Model, links: Sequence[str] = ()) -> tuple[Points, Array]:
     points = chosen_points(model, links)
     q = home_pose(model, "stance", {}, points, 0.0)
     try:
-        return find_legs(model, links).feet, q
+        return find_four_legs(model, links).feet, q
     except ModelError:
         pass
     height = point_position(model, points, q)[:, 2] - points.radius
