@@ -87,11 +87,11 @@ def aba_derivatives_loop(limbed, topology, parameters, Q, V, X, w, memory, qdd, 
 
 
 @lean
-def contact_loop(robot, room, rows, r, Q, inertia, response, repeats):
+def contact_loop(robot, workspace, rows, r, Q, inertia, response, repeats):
     """`repeats` times contact inertia and test-force response over all states."""
     for _ in range(repeats):
         for k in range(Q.shape[0]):
-            propagators.contact_space(robot, room, rows, r, Q[k], inertia, response)
+            propagators.contact_space(robot, workspace, rows, r, Q[k], inertia, response)
 
 
 def loops(case: Case, driver: str) -> dict[str, Callable[[], float]]:
@@ -125,10 +125,10 @@ def derived(case: Case, cpp: Cpp) -> Iterator[Row]:
     model = case.model
     limbed = None if model.limbs is None else (model.limbs.levels, model.limbs.robot)
     robot, w, out = (model.topology, model.parameters), workspace(model), np.empty((4, model.nv, model.nv))
-    room = w, aligned((MEMORY,)), np.empty(model.nv), out, REPEATS
+    memory = aligned((MEMORY,)), np.empty(model.nv)
     calls = {
         "rnea": partial(rnea_derivatives_loop, *robot, *case.states, w, out, REPEATS),
-        "aba": partial(aba_derivatives_loop, limbed, *robot, *case.states, *room),
+        "aba": partial(aba_derivatives_loop, limbed, *robot, *case.states, w, *memory, out, REPEATS),
     }
     ours = {f"{a} derivatives": timed(call, STATES * REPEATS) for a, call in calls.items()}
     times = interleaved(ours | cpp.loops(case, tuple(ours)))
@@ -142,10 +142,10 @@ def contact(case: Case, cpp: Cpp) -> Iterator[Row]:
     model, feet = case.model, go2_feet(case.model)
     rows, r = point_rows(model, feet)
     inertia, response = np.empty((12, 12)), np.empty((12, model.nv))
-    robot, room = propagators.room(model, len(rows))
+    robot, workspace = propagators.workspace(model, len(rows))
 
     def ours() -> None:
-        contact_loop(robot, room, rows, r, case.states[0], inertia, response, REPEATS)
+        contact_loop(robot, workspace, rows, r, case.states[0], inertia, response, REPEATS)
 
     calls: dict[Hashable, Callable[[], float]] = {"ours": timed(ours, STATES * REPEATS)}
     if cpp.library is not None:
@@ -163,12 +163,12 @@ def many(case: Case, cpp: Cpp) -> Iterator[Row]:
     Q, V, X = (np.resize(x, (BATCH, x.shape[1])) for x in case.states)
     model = case.model
     flat = [x.reshape(-1) for x in (Q, V, X, np.empty_like(V))]
-    room = batch.tile(model.nq, model.nv, len(model.topology))
-    rnea = partial(batch.inverse_dynamics, model.topology, model.parameters, *flat, room)
+    workspace = batch.workspace(model.nq, model.nv, len(model.topology))
+    rnea = partial(batch.inverse_dynamics, model.topology, model.parameters, *flat, workspace)
     if (limbed := model.limbs) is not None:
         aba = partial(batch.limbed_forward_dynamics, limbed.levels, model.parameters, model.nq, model.nv, *flat)
     else:
-        aba = partial(batch.forward_dynamics, model.topology, model.parameters, *flat, room)
+        aba = partial(batch.forward_dynamics, model.topology, model.parameters, *flat, workspace)
     kernels = {"aba": timed(aba, BATCH), "rnea": timed(rnea, BATCH)}
     times = interleaved(kernels | cpp.loops(case, tuple(kernels)))
     for a in kernels:

@@ -18,6 +18,8 @@ from .rounds import Row, compared, interleaved, timed
 H, KP, KD = 1e-3, 60.0, 2.0
 STEPS, COUNT = 1000, 16
 """Steps of a run; robots of a rollout."""
+UNTIL_STILL = 5
+"""Runs until the robots stand still, to 1 mm/s and mrad/s."""
 
 
 def mjcf(model: rd.Model) -> str:
@@ -114,9 +116,9 @@ def steps(case: Case, mujoco: ModuleType) -> Iterator[Row]:
 def linearizations(case: Case, mujoco: ModuleType) -> Iterator[Row]:
     """A and B of one step of the standing robot by centred differences; both stand still before."""
     plant = standing_plant(case, rd.SpringDamper())
-    plant.advance(STEPS * H)
+    plant.advance(UNTIL_STILL * STEPS * H)
     other = Standing(mujoco, case.model, go2_stance(case.model))
-    other.run(STEPS)
+    other.run(UNTIL_STILL * STEPS)
     n = 2 * case.model.nv
     A, B = np.empty((n, n)), np.empty((n, 12))
     times = interleaved(

@@ -257,7 +257,7 @@ def test_runge_kutta_turns_a_free_body_as_euler_says():
 
 
 def test_a_push_with_ramps_gives_the_impulse_of_its_trapezoid():
-    """Force times (duration - ramp), moment likewise, and the books know it."""
+    """Force times (duration - ramp), moment likewise, and the ledger knows it."""
     plant = falling(body(), 50.0, np.zeros(6), PlantParams(timestep=0.01))
     plant.push("b", [0.0, 0.0, 0.3, 4.0, -2.0, 0.0], duration=0.1, ramp=0.03)
     plant.advance(0.2)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..compiler.events import told
+from ..compiler.events import on_compile
 from ..errors import ParameterError
 
 
@@ -44,7 +44,7 @@ def compiling_shown() -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    with told(
+    with on_compile(
         lambda: print("compiling (first time only) ...", end="", file=sys.stderr, flush=True),
         lambda: print("\r\x1b[K", end="", file=sys.stderr, flush=True),
     ):

@@ -26,7 +26,7 @@ class _Listener(event.Listener):
 
 
 @contextmanager
-def told(begin: Callable[[], None], end: Callable[[], None]) -> Iterator[None]:
+def on_compile(begin: Callable[[], None], end: Callable[[], None]) -> Iterator[None]:
     """Call `begin` and `end` around every compilation within the block; code that is loaded from disk calls neither."""
     listener = _Listener(begin, end)
     event.register("numba:compile", listener)

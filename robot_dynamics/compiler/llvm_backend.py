@@ -29,7 +29,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp", "afn"}
 
 
 class Brief(CPUDispatcher):
-    """What Python calls at a high rate, with vectors that nobody has looked at yet."""
+    """What Python calls at a high rate, with unvalidated vectors."""
 
     def _compile_for_args(self, *arguments: Any, **more: Any) -> Any:
         """Compile for a new kind of arguments. Raises TypeError for those that `expect_vectors` refuses."""

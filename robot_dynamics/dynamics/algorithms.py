@@ -244,10 +244,10 @@ def forward_dynamics_batch(model: Model, Q: ArrayLike, QD: ArrayLike, TAU: Array
 
 
 def _in_lanes(model: Model, kernel: Callable[..., None], Q: Array, QD: Array, X: Array) -> Array:
-    """What a kernel of `batch` makes of states (N, nq), (N, nv), (N, nv) of any robot; each thread has its own tile."""
+    """What a kernel of `batch` makes of states (N, nq), (N, nv), (N, nv) of any robot; a workspace per thread."""
 
     def run(*states: Array) -> None:
-        kernel(model.topology, model.parameters, *states, batch.tile(model.nq, model.nv, len(model.topology)))
+        kernel(model.topology, model.parameters, *states, batch.workspace(model.nq, model.nv, len(model.topology)))
 
     return by_tiles(run, (Q, QD, X), (model.nv,))
 

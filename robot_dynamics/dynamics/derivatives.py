@@ -93,8 +93,8 @@ def _in_lanes(model: Model, kernel: Callable[..., None], states: tuple[Array, Ar
     """What a kernel of `batch` makes of states; each thread has memory of its own."""
 
     def run(*arrays: Array) -> None:
-        room = batch.tile_of_derivatives(model.nq, model.nv, len(model.topology))
-        kernel(model.topology, model.parameters, *arrays, room)
+        workspace = batch.workspace_of_derivatives(model.nq, model.nv, len(model.topology))
+        kernel(model.topology, model.parameters, *arrays, workspace)
 
     out = by_tiles(run, states, (3, model.nv, model.nv))
     return out[:, 0], out[:, 1], out[:, 2]

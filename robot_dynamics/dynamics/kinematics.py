@@ -302,8 +302,8 @@ def _contact_space(model: Model, points: Points, q: ArrayLike, inertia: Array, r
     check_regular(model)
     row, r = point_rows(model, points)
     q = checked("q", q, (model.nq,))
-    robot, room = propagators.room(model, len(points))
-    propagators.contact_space(robot, room, row, r, q, inertia, response.reshape(-1, model.nv))
+    robot, workspace = propagators.workspace(model, len(points))
+    propagators.contact_space(robot, workspace, row, r, q, inertia, response.reshape(-1, model.nv))
 
 
 test_force_response.__test__ = False  # type: ignore[attr-defined]  # the name is the field's; pytest must not collect it

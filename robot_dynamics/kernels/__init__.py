@@ -1,3 +1,3 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The only room with numba: pure functions on tuples of floats, and the drivers that run them over a robot."""
+"""Pure functions on tuples of floats, and the drivers that run them over a robot."""

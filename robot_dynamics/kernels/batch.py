@@ -80,7 +80,7 @@ def write(x, width, k, X):
 # ---- any tree ------------------------------------------------------------------------------------------------------
 
 
-def tile(nq, nv, rows):
+def workspace(nq, nv, rows):
     """Memory for LANES states: q, qd, what is given and what is wanted of a dynamics, workspace."""
     vectors = [aligned((n, LANES)) for n in (nq, nv, nv, nv)]
     return *vectors, aligned((rows, WORKSPACE, LANES)), aligned((0, LANES))
@@ -90,12 +90,12 @@ rnea_of_lanes, aba_of_lanes = spread(tree_rnea), spread(tree_aba)
 
 
 @lean
-def inverse_dynamics(topology, parameters, Q, QD, QDD, tau, room):
-    """RNEA of states in flat arrays, a SIMD lane per state; room: a `tile`.
+def inverse_dynamics(topology, parameters, Q, QD, QDD, tau, workspace):
+    """RNEA of states in flat arrays, a SIMD lane per state; workspace: of `workspace`.
 
     There are LANES of them or more: the last tile begins early to be full.
     """
-    q, qd, qdd, effort, w, none = room
+    q, qd, qdd, effort, w, none = workspace
     nq, nv = q.shape[0], qd.shape[0]
     count = QD.shape[0] // nv
     for begin in range(0, count, LANES):
@@ -108,9 +108,9 @@ def inverse_dynamics(topology, parameters, Q, QD, QDD, tau, room):
 
 
 @lean
-def forward_dynamics(topology, parameters, Q, QD, tau, QDD, room):
+def forward_dynamics(topology, parameters, Q, QD, tau, QDD, workspace):
     """ABA of states as in `inverse_dynamics`. Not for models with mimic joints."""
-    q, qd, effort, qdd, w, none = room
+    q, qd, effort, qdd, w, none = workspace
     nq, nv = q.shape[0], qd.shape[0]
     count = QD.shape[0] // nv
     for begin in range(0, count, LANES):
@@ -131,15 +131,15 @@ def _aba_derivatives(topology, parameters, q, qd, qdd, f_ext, w, out):
 rnea_derivatives_of_lanes, aba_derivatives_of_lanes = spread(rnea_derivatives), spread(_aba_derivatives)
 
 
-def tile_of_derivatives(nq, nv, rows):
-    """Memory for LANES states: that of a `tile`, matrices."""
-    return *tile(nq, nv, rows), aligned((4, nv, nv, LANES))
+def workspace_of_derivatives(nq, nv, rows):
+    """Memory for LANES states: that of `workspace`, and matrices."""
+    return *workspace(nq, nv, rows), aligned((4, nv, nv, LANES))
 
 
 @lean
-def inverse_dynamics_derivatives(topology, parameters, Q, QD, QDD, out, room):
+def inverse_dynamics_derivatives(topology, parameters, Q, QD, QDD, out, workspace):
     """`derivatives.rnea_derivatives` of states as in `inverse_dynamics`; out: three matrices of each state, flat."""
-    q, qd, qdd, _, w, none, matrices = room
+    q, qd, qdd, _, w, none, matrices = workspace
     nq, nv = q.shape[0], qd.shape[0]
     size = 3 * nv * nv
     count = QD.shape[0] // nv
@@ -155,9 +155,9 @@ def inverse_dynamics_derivatives(topology, parameters, Q, QD, QDD, out, room):
 
 
 @lean
-def forward_dynamics_derivatives(topology, parameters, Q, QD, tau, out, room):
+def forward_dynamics_derivatives(topology, parameters, Q, QD, tau, out, workspace):
     """`derivatives.aba_derivatives` of states as in `forward_dynamics`; out: three matrices of each state, flat."""
-    q, qd, effort, qdd, w, none, matrices = room
+    q, qd, effort, qdd, w, none, matrices = workspace
     nq, nv = q.shape[0], qd.shape[0]
     size = 3 * nv * nv
     count = QD.shape[0] // nv
@@ -220,7 +220,7 @@ def base_outward(floating, parameters, q, qd, base, motion, sums):
 
 @inline
 def aba_limb(levels, parameters, place, o, state, w, kept):
-    """Passes 1 and 2 of ABA over the limb ahead: I^a and p^a that its carrier, turning with w, feels (A3-A8).
+    """Passes 1 and 2 of ABA over the limb ahead: I^a and p^a that its parent, turning with w, feels (A3-A8).
 
     place: i, iq, iv of its first joint. state: q, qd, tau.
     """
@@ -284,7 +284,7 @@ def base_accelerate(tau, sums, base, motion, qdd):
 
 @inline
 def accelerate_limb(levels, parameters, place, o, kept, motion, qdd):
-    """Pass 3 of ABA over the limb ahead, its carrier accelerating at a, al (A3, A6).
+    """Pass 3 of ABA over the limb ahead, its parent accelerating at a, al (A3, A6).
 
     place: i, iv of its first joint. motion: a, al.
     """

@@ -204,7 +204,7 @@ def joint_rate(topology, parameters, i, qd):
 
 
 @routine
-def books(topology, parameters, qd, w):
+def momenta_and_energy(topology, parameters, qd, w):
     """First moment of mass, momenta about the world's origin, kinetic energy (K3), rotors included (G2).
 
     Needs `world_poses` and `twists`.
@@ -266,7 +266,7 @@ def energies(topology, parameters, q, qd):
     place(topology, parameters, q, w)
     world_poses(topology, w)
     twists(topology, parameters, qd, W, w)
-    moment, _, _, energy = books(topology, parameters, qd, w)
+    moment, _, _, energy = momenta_and_energy(topology, parameters, qd, w)
     return energy, -dot(row3(parameters, 0, GRAVITY), moment)
 
 
@@ -277,7 +277,7 @@ def centroidal_momentum(topology, parameters, q, qd, out):
     place(topology, parameters, q, w)
     world_poses(topology, w)
     twists(topology, parameters, qd, W, w)
-    moment, linear, angular, _ = books(topology, parameters, qd, w)
+    moment, linear, angular, _ = momenta_and_energy(topology, parameters, qd, w)
     m = total_mass(topology, parameters)
     if m > 0.0:
         angular = sub(angular, cross(scale(1.0 / m, moment), linear))

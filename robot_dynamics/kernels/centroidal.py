@@ -64,7 +64,7 @@ def write_about(w, c, force, out, column):
 def write_dof(w, i, column, moved, rotor, whole, out):
     """Columns of the matrix and of the derivative in q of one dof (V10, V12).
 
-    moved: its s and v x s of its carrier's motion. whole: centre of mass, 1/m, linear momentum of the robot.
+    moved: its s and v x s of its parent's motion. whole: centre of mass, 1/m, linear momentum of the robot.
     """
     s, ds = moved
     c, per_mass, p = whole

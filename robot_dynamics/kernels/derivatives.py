@@ -52,7 +52,7 @@ MOMENT, INERTIA, SPIN = M + 1, M + 4, M + 10
 MOMENTUM = CL
 """Linear momentum of a row's subtree."""
 S, DS, DDS = G, G + 6, G + 12
-"""Column s of a one-dof joint, v x s and a x s + v x (v x s) of its carrier's motion (V1)."""
+"""Column s of a one-dof joint, v x s and a x s + v x (v x s) of its parent's motion (V1)."""
 
 
 # ---- spatial vectors in the workspace -------------------------------------------------------------------------------
@@ -375,7 +375,7 @@ def rnea_derivatives(topology, parameters, q, qd, qdd, f_ext, w, out):
 def aba_derivatives(topology, parameters, q, qd, qdd, f_ext, w, out):
     """Derivatives of the acceleration qdd that ABA gave, in q, qd and tau, into out[0], out[1], out[2] (V9).
 
-    out[3] (nv, nv): room. Returns -1, or the first dof without inertia.
+    out[3] (nv, nv): workspace. Returns -1, or the first dof without inertia.
     """
     rnea_derivatives(topology, parameters, q, qd, qdd, f_ext, w, out)
     n = qd.shape[0]

@@ -243,14 +243,14 @@ def divide(robot, n, z, y):
 
 
 @routine
-def couple(robot, g, count, n, contact_rows, z, y, A):
+def delassus_matrix(robot, g, count, n, contact_rows, z, y, A):
     """A = g z^T y = g J H^-1 J^T of the paths of `count` contacts, three columns each, and n - 3 count joints (P8).
 
     contact_rows: the rows that the contacts' paths start from, then the joints'. z, y, A have rows of whole lanes.
     """
     topology = robot.topology
     if len(robot.levels) > 0:
-        star.couple(robot.levels, robot.limbed, g, (count, n), contact_rows, (z, y), A)
+        star.delassus_matrix(robot.levels, robot.limbed, g, (count, n), contact_rows, (z, y), A)
         return
     dense = robot.factor.shape[0] > 0
     for a in range(count):
@@ -281,7 +281,7 @@ def respond(robot, x):
 
 @routine
 def respond_all(robot, X, motion):
-    """`respond` for the rows of X (n, nv); motion (rows, 6 n): room for the accelerations of each body."""
+    """`respond` for the rows of X (n, nv); motion (rows, 6 n): workspace of the accelerations of each body."""
     if len(robot.levels) > 0:
         star.respond_all(robot.levels, robot.limbed, robot.memory, X)
     else:
@@ -322,7 +322,7 @@ def respond_tree(robot, X, motion):
             set3(motion, i, 6 * c + 3, al)
 
 
-def room(model, count):
+def workspace(model, count):
     """Memory that `contact_space` of `count` points of a Model needs."""
     robot = robot_in_memory(model.lanes, model.topology, model.parameters, model.nv, model.nb, model.has_mimic)
     wide = whole(3 * count)
@@ -333,13 +333,13 @@ def room(model, count):
 
 
 @lean
-def contact_space(robot, room, contact_rows, r, q, inertia, response):
+def contact_space(robot, workspace, contact_rows, r, q, inertia, response):
     """J H^-1 J^T (3k, 3k) into `inertia` (P7, P8), H^-1 J^T into the rows of `response` (3k, nv) (P12, P13).
 
     World axes at points r (k, 3) of rows, three rows and columns for each; matrices without rows leave one out.
     """
     robot = Robot(*robot)
-    vectors, paths, frames, motion, A = room
+    vectors, paths, frames, motion, A = workspace
     z, y = paths[0], paths[1]
     count = contact_rows.shape[0]
     articulated_inertia(robot, q, vectors[0], vectors[1])
@@ -349,7 +349,7 @@ def contact_space(robot, room, contact_rows, r, q, inertia, response):
     contact_paths(robot, count, contact_rows, frames, z, y)
     divide(robot, 3 * count, z, y)
     if inertia.shape[0] > 0:
-        couple(robot, 1.0, count, 3 * count, contact_rows, z, y, A)
+        delassus_matrix(robot, 1.0, count, 3 * count, contact_rows, z, y, A)
         for i in range(inertia.shape[0]):
             for j in range(i + 1):
                 inertia[i, j] = A[i, j]

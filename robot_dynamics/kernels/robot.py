@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler import routine, stack
-from .bodies import add_motions, books, displace, second_moment, twists, world_poses
+from .bodies import add_motions, displace, momenta_and_energy, second_moment, twists, world_poses
 from .dense import factorize, solve
 from .lanes import aligned
 from .rows import FREE, GRAVITY, IV, KIND, WORKSPACE, W, part3_to, row3
@@ -124,7 +124,7 @@ def update_poses(robot, q, qd):
 
 @routine
 def articulated_inertia(robot, q, still, answer):
-    """What the paths of contacts need at q; still (nv,): zeros; answer (nv,): room for an acceleration."""
+    """What the paths of contacts need at q; still (nv,): zeros; answer (nv,): workspace of an acceleration."""
     if len(robot.levels) > 0:
         star_contacts.articulated_inertia(robot.levels, robot.limbed, q, robot.memory)
     else:
@@ -134,14 +134,14 @@ def articulated_inertia(robot, q, still, answer):
 
 @routine
 def energy_and_momentum(robot, q, qd, out):
-    """`bodies.books` of a state into `out` (10,), leaving poses and twists in the workspace."""
+    """`bodies.momenta_and_energy` of a state into `out` (10,), leaving poses and twists in the workspace."""
     if len(robot.levels) > 0:
         star_motion.energy_and_momentum(robot.levels, robot.limbed, robot.memory, q, qd, out)
         return
     place(robot.topology, robot.parameters, q, robot.w)
     world_poses(robot.topology, robot.w)
     twists(robot.topology, robot.parameters, qd, W, robot.w)
-    moment, linear, angular, energy = books(robot.topology, robot.parameters, qd, robot.w)
+    moment, linear, angular, energy = momenta_and_energy(robot.topology, robot.parameters, qd, robot.w)
     part3_to(out, 0, moment)
     part3_to(out, 3, linear)
     part3_to(out, 6, angular)

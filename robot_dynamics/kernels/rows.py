@@ -12,7 +12,7 @@ from ..compiler import inline
 
 # columns of `topology`
 PARENT, KIND, IQ, IV, BODY, FOLLOWS = range(6)
-"""Parent row; joint kind; first index in q and in qd; body number outside the kernels (-1: massless carrier);
+"""Parent row; joint kind; first index in q and in qd; body number outside the kernels (-1: massless body);
 1 where the joint mimics another one whose IQ and IV it then shares."""
 
 REVOLUTE, PRISMATIC, FREE, FIXED = range(4)

@@ -176,7 +176,7 @@ class _Body:
     p: Array
     axis: Array
     joint: Joint | None = None
-    carrier: bool = False
+    massless: bool = False
     mass: float = 0.0
     moment: Array = field(default_factory=lambda: np.zeros(3))
     inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
@@ -228,8 +228,8 @@ class _Walk:
         if joint.kind == "fixed" and joint.child not in self.keep:
             self._place_link(joint.child, row, R, p)
             return
-        for kind, axis, carrier in _elementary(joint):
-            self.bodies.append(_Body(joint.child, row, kind, R, p, axis, joint, carrier))
+        for kind, axis, massless in _elementary(joint):
+            self.bodies.append(_Body(joint.child, row, kind, R, p, axis, joint, massless))
             row, R, p = len(self.bodies) - 1, np.eye(3), np.zeros(3)
         self._place_link(joint.child, row, R, p)
 
@@ -241,7 +241,7 @@ class _Walk:
 
 
 def _elementary(joint: Joint) -> list[tuple[int, Array, bool]]:
-    """One-dof or free joints that make up `joint`: kind, axis, whether the row is only a massless carrier."""
+    """One-dof or free joints that make up `joint`: kind, axis, whether the row is only a massless body."""
     if joint.kind == "planar":
         plane = turn_to(joint.axis)
         return [
@@ -308,7 +308,7 @@ class _Packed:
         self.row_body: list[int] = []
         for i, body in enumerate(bodies):
             self._pack(i, body, bodies)
-            if body.carrier:
+            if body.massless:
                 self.topology[i, rows.BODY] = -1
             else:
                 self.topology[i, rows.BODY] = len(self.row_body)
@@ -410,7 +410,7 @@ class Tree:
         self.packed = _Packed(walk.bodies, {joint.name: joint for joint in robot.joints})
         parameters = self.packed.parameters
         for i, body in enumerate(walk.bodies):
-            if body.joint is None or body.carrier or body.joint.kind not in ONE_DOF:
+            if body.joint is None or body.massless or body.joint.kind not in ONE_DOF:
                 continue
             parameters[i, rows.ARMATURE] = self.armatures.get(body.joint.name, 0.0)
             if body.joint.name in momentum:
@@ -570,9 +570,9 @@ def _losses(names: tuple[str, ...], joints: Mapping[str, Joint]) -> tuple[list[f
 
 
 def _carrying(bodies: list[_Body], body: _Body) -> int:
-    """Row of the nearest ancestor that is not a massless carrier."""
+    """Row of the nearest ancestor that is not a massless body."""
     row = body.parent
-    while bodies[row].carrier:
+    while bodies[row].massless:
         row = bodies[row].parent
     return row
 

@@ -263,7 +263,7 @@ class Component(LifecycleNode):
         """How many publish a topic, remapped as our subscription to it."""
         return self.count_publishers(self.resolve_topic_name(topic))
 
-    def hurry(self, priority: int = 0, latency: float = ANY) -> None:
+    def set_realtime(self, priority: int = 0, latency: float = ANY) -> None:
         """Let threads run under SCHED_FIFO (0: as any others) and processors wake within `latency` [s].
 
         What is not permitted is said.

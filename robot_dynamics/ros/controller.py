@@ -49,11 +49,11 @@ class ControllerNode(Component):
         self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
         self.update_base = self.latest(Odometry, "odom", self.on_base, NEWEST)
         self.service(SetBool, "~/gait", self.on_gait)
-        self.hurry(self.values.thread_priority)
+        self.set_realtime(self.values.thread_priority)
 
     def stop(self) -> None:
         """Come no longer before others."""
-        self.hurry()
+        self.set_realtime()
 
     def changed(self, names: Set[str]) -> None:
         """Trot or stand."""
@@ -61,7 +61,7 @@ class ControllerNode(Component):
         if "trot" in names:
             self.control.gait.trot = v.trot
         if self.active and "thread_priority" in names:
-            self.hurry(v.thread_priority)
+            self.set_realtime(v.thread_priority)
         self.guard.max_age = self.state.base.max_age = self.control.silence = v.state_timeout
 
     def on_state(self, data: bytes) -> None:

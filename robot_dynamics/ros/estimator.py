@@ -77,13 +77,13 @@ class EstimatorNode(Component):
         self.subscription(PoseStamped, "~/set_pose", self.on_pose, RELIABLE)
         self.subscription(PoseWithCovarianceStamped, "initialpose", self.on_initial_pose, RELIABLE)
         self.service(Trigger, "~/reset", self.on_reset)
-        self.hurry(self.values.thread_priority, self.values.wake_latency)
+        self.set_realtime(self.values.thread_priority, self.values.wake_latency)
         if self.values.publish_tf and TFMessage is None:
             self.get_logger().warning("publish_tf: tf2_msgs is not installed, so nothing goes to /tf")
 
     def stop(self) -> None:
         """Come no longer before others."""
-        self.hurry()
+        self.set_realtime()
 
     def on_imu(self, data: bytes) -> None:
         """Take a reading, for the joint state that follows."""
@@ -164,7 +164,7 @@ class EstimatorNode(Component):
         odometer.state.joints.max_age = odometer.imu.max_age = v.state_timeout
         odometer.tilt_deviation = self.tilt_deviation
         if self.active and names & {"thread_priority", "wake_latency"}:
-            self.hurry(v.thread_priority, v.wake_latency)
+            self.set_realtime(v.thread_priority, v.wake_latency)
 
     def missing(self) -> str:
         """Say what has fallen silent."""

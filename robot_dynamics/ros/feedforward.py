@@ -111,7 +111,7 @@ class FeedforwardNode(Component):
         self.timer(0.5 * self.values.state_timeout, self.on_watch)
         self.closely = self.timer(0.1 * self.values.state_timeout, self.on_silence)
         self.closely.cancel()
-        self.hurry(self.values.thread_priority, self.values.wake_latency)
+        self.set_realtime(self.values.thread_priority, self.values.wake_latency)
         self.tell()
 
     def tell(self) -> None:
@@ -125,7 +125,7 @@ class FeedforwardNode(Component):
         for publisher in filter(None, (self.efforts, self.commands)):
             publisher.wait_for_all_acked(LAST_WORDS)
         self.feeder.enable(self.feeder.limiter.enabled)
-        self.hurry()
+        self.set_realtime()
 
     def on_state(self, data: bytes) -> None:
         """Answer a joint state with efforts; base and contacts are those known by now."""
@@ -340,7 +340,7 @@ class FeedforwardNode(Component):
         feeder.stance.threshold, feeder.wrenches.max_age = v.contact_threshold, v.state_timeout
         feeder.stance.max_age = v.state_timeout
         if self.active and names & {"thread_priority", "wake_latency"}:
-            self.hurry(v.thread_priority, v.wake_latency)
+            self.set_realtime(v.thread_priority, v.wake_latency)
 
     def missing(self) -> str:
         """Say what has fallen silent."""

@@ -103,16 +103,16 @@ class MonitorNode(Component):
         self.update_command = self.latest(JointState, "joint_commands", self.on_command, NEWEST)
         self.timer(min(LOOK_PERIOD, 1.0 / self.values.residual_rate), self.on_look)
         self.timer(1.0 / self.values.rate, self.on_tick)
-        self.hurry(self.values.thread_priority)
+        self.set_realtime(self.values.thread_priority)
 
     def stop(self) -> None:
         """Come no longer before others."""
-        self.hurry()
+        self.set_realtime()
 
     def changed(self, names: Set[str]) -> None:
         """Use a new priority; all else is read where it is used."""
         if self.active and "thread_priority" in names:
-            self.hurry(self.values.thread_priority)
+            self.set_realtime(self.values.thread_priority)
 
     def on_look(self) -> None:
         """Take what has come, account for every state, and see how old the state is that the newest command answers."""

@@ -127,7 +127,7 @@ class PlantNode(Component):
         self.reported: Divergence | None = None
         self.slowed = False
         self.inbox: deque[tuple[str, Callable[[Any], None], Any]] = deque(maxlen=1024)
-        self.wishes: deque[Callable[[], None]] = deque()
+        self.requests: deque[Callable[[], None]] = deque()
         self.steppers: list[threading.Event] = []
         self.revision: Callable[[], None] | None = None
         self.ground_asked = 0
@@ -219,13 +219,13 @@ class PlantNode(Component):
         """Come before other processes, unless as fast as possible: then nothing else would run on this core."""
         v = self.values
         if v.real_time_factor:
-            self.hurry(v.thread_priority, v.wake_latency)
+            self.set_realtime(v.thread_priority, v.wake_latency)
         else:
-            self.hurry()
+            self.set_realtime()
 
     def stop(self) -> None:
         """End the thread; one that hangs inside DDS is left behind."""
-        self.hurry()
+        self.set_realtime()
         self.stopping = True
         self.arrived.set()
         if self.simulation_services is not None:
@@ -333,9 +333,9 @@ class PlantNode(Component):
         """Handle what was asked for and posted since the last tick."""
         for take in self.commands:
             take()
-        while self.wishes:
+        while self.requests:
             self.record.disturbed = True
-            self.wishes.popleft()()
+            self.requests.popleft()()
         while self.inbox:
             topic, handler, msg = self.inbox.popleft()
             self.record.disturbed |= topic not in COMMANDS
@@ -629,15 +629,15 @@ class PlantNode(Component):
 
     # Services answer at once; the simulation's thread obeys before its next tick.
 
-    def do(self, wish: Callable[[], None]) -> threading.Event:
+    def do(self, request: Callable[[], None]) -> threading.Event:
         """Ask the simulation's thread for something; the event tells when it is done."""
         done = threading.Event()
 
         def obey() -> None:
-            wish()
+            request()
             done.set()
 
-        self.wishes.append(obey)
+        self.requests.append(obey)
         self.arrived.set()
         return done
 

@@ -58,9 +58,9 @@ class SimulatingNode(Protocol):
         """Where it is."""
 
     def resolve_service_name(self, name: str) -> str:
-        """Name of a service of its own, remapped as the user wishes."""
+        """Name of a service of its own, remapped as the user asks."""
 
-    def do(self, wish: Callable[[], None]) -> threading.Event:
+    def do(self, request: Callable[[], None]) -> threading.Event:
         """Ask the simulation's thread for something; the event tells when it is done."""
 
     def step(self, ticks: int) -> threading.Event:

@@ -103,14 +103,14 @@ class UnitreeBridgeNode(Component):
             self.subscription(JointState, "joint_states", self.on_joints, STREAM, raw=True)
             self.subscription(command, "lowcmd", self.on_low_command, STREAM, raw=True)
         self.timer(1.0 / self.values.rate, self.tick)
-        self.hurry(self.values.thread_priority)
+        self.set_realtime(self.values.thread_priority)
 
     def stop(self) -> None:
         """Leave the motors damped, and come no longer before others."""
         if self.values.role == "controller" and self.commander.begun:
             self.commander.actuation.stop(True)
             self.send(self.now())
-        self.hurry()
+        self.set_realtime()
 
     def changed(self, names: Set[str]) -> None:
         """Use new gains and timeouts."""
@@ -123,7 +123,7 @@ class UnitreeBridgeNode(Component):
             a.targets.max_age = a.efforts.max_age = v.command_timeout
             self.commander.damp_with(v.damping)
         if self.active and "thread_priority" in names:
-            self.hurry(v.thread_priority)
+            self.set_realtime(v.thread_priority)
 
     def tick(self) -> None:
         """Send what is due in this period, and notice silence."""

@@ -68,7 +68,7 @@ class ViewerNode(Component):
         v = self.values
         self.server = serve(v.host, v.port)
         self.figure: RobotFigure | None = None
-        self.wishes: deque[Callable[[], None]] = deque()
+        self.requests: deque[Callable[[], None]] = deque()
         self.pulls: dict[int, Pull] = {}
         self.server.on_client_disconnect(lambda client: self.ask(lambda: self.let_go(client.client_id)))
         self.server.gui.configure_theme(show_logo=False, show_share_button=False)
@@ -153,9 +153,9 @@ class ViewerNode(Component):
         on_page(self.server, lambda: self.panel.say("inactive", None))
         self.plot.forget()
 
-    def ask(self, wish: Callable[[], None]) -> None:
+    def ask(self, request: Callable[[], None]) -> None:
         """Have something done by the node's thread: called by those of the page."""
-        self.wishes.append(wish)
+        self.requests.append(request)
 
     def let_go(self, client: int) -> None:
         """Pull no more for a page that has let go or was closed."""
@@ -233,8 +233,8 @@ class ViewerNode(Component):
 
     def update_page(self) -> None:
         """Do what was asked for on the page, and draw the newest state if anybody looks; this node's thread waits."""
-        while self.wishes:
-            self.wishes.popleft()()
+        while self.requests:
+            self.requests.popleft()()
         for update in self.updates:
             update()
         looked_at = bool(self.server.get_clients())

@@ -45,7 +45,7 @@ class PerturbedPlants:
         robot, *tables = map(with_lanes, bundles)
         laned_joints, laned_ground, laned_state, laned_command = tables
         *solve, work = (lanes_like(x) if not isinstance(x, tuple) else tuple(map(lanes_like, x)) for x in problem)
-        exact = settings._replace(tolerance=min(settings.tolerance, TOLERANCE))
+        exact = settings._replace(tolerance=min(settings.tolerance, TOLERANCE), motion_only=True)
         parts = robot._replace(levels=()), laned_joints, laned_ground, laned_state, exact, laned_command
         flat = (
             (joints.data, laned_joints.data),

@@ -708,6 +708,7 @@ def _settings(params: PlantParams) -> at.Settings:
         tolerance=float(contact.tolerance),
         lag=1.0 if params.actuator_lag == 0.0 else -math.expm1(-h / params.actuator_lag),
         runge_kutta=params.integrator == "rk4",
+        motion_only=False,
     )
 
 
@@ -787,6 +788,6 @@ def _clusters(row: NDArray[np.int64]) -> NDArray[np.int64]:
     """Row, first and end of points in sequence on one body if they are at least CLUSTER, else LOOSE (m, 3)."""
     begins = np.flatnonzero(np.diff(row, prepend=-1))
     ends = np.append(begins, len(row))[1:]
-    carrier = np.where(ends - begins < CLUSTER, at.LOOSE, np.asarray(row, np.int64)[begins])
-    first = (carrier != at.LOOSE) | (np.append(0, carrier)[:-1] != at.LOOSE)
-    return np.column_stack([carrier[first], begins[first], np.append(begins[first], len(row))[1:]])
+    body_row = np.where(ends - begins < CLUSTER, at.LOOSE, np.asarray(row, np.int64)[begins])
+    first = (body_row != at.LOOSE) | (np.append(0, body_row)[:-1] != at.LOOSE)
+    return np.column_stack([body_row[first], begins[first], np.append(begins[first], len(row))[1:]])

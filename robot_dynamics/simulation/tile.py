@@ -61,9 +61,11 @@ def in_tiles(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return out
 
 
-def room(bundle: Any) -> Any:
+def laned(bundle: Any) -> Any:
     """Memory like that of a plant's bundle, for a tile."""
-    return bundle._make(room(x) if isinstance(x, tuple) else Lanes(aligned((*x.shape, LANES), x.dtype)) for x in bundle)
+    return bundle._make(
+        laned(x) if isinstance(x, tuple) else Lanes(aligned((*x.shape, LANES), x.dtype)) for x in bundle
+    )
 
 
 class Tiles:
@@ -99,7 +101,7 @@ class Tiles:
 
     def memory(self) -> Any:
         """Room for the coupled solve, which each thread needs for itself."""
-        return room(self.plants[0].problem)
+        return laned(self.plants[0].problem)
 
     def arguments(self, memory: Any, commands: Array | None = None) -> at.Plant:
         """What kernels take as `plant`; commands (T, 5, n, LANES) of one tile, or None for those that are held."""

@@ -56,7 +56,7 @@ class Arithmetic:
         self.returns: list[tuple[ir.Block, Any]] = []
         self.loops: list[Any] = []
 
-    def room(self, of: ir.Type) -> Any:
+    def alloca(self, of: ir.Type) -> Any:
         """Place on the stack."""
         with self.builder.goto_entry_block():
             return self.builder.alloca(of)

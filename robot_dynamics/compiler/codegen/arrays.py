@@ -124,7 +124,7 @@ class Arrays(Arithmetic):
         """Float64 array of `count` numbers, which is known, on the stack, from the beginning of a cache line."""
         if not known(count):
             raise Foreign("how many numbers there are on the stack is not known")
-        data = self.room(ir.ArrayType(DOUBLE, count))
+        data = self.alloca(ir.ArrayType(DOUBLE, count))
         data.align = 64
         return Array(DOUBLE, self.builder.gep(data, [INT(0), INT(0)], inbounds=True), (count,), None)
 

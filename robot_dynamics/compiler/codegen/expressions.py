@@ -144,7 +144,7 @@ class Expressions(Arrays):
             return parts_of(whole)[i]
         expect_numbers(*parts_of(whole))
         of = widest(whole)
-        table = self.room(ir.ArrayType(of, len(whole)))
+        table = self.alloca(ir.ArrayType(of, len(whole)))
         for k, x in enumerate(whole):
             self.store(x, self.builder.gep(table, [INT(0), INT(k)], inbounds=True))
         return self.builder.load(self.builder.gep(table, [INT(0), index_within(i, len(whole))], inbounds=True))

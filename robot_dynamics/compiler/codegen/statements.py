@@ -176,7 +176,7 @@ class Statements(Expressions):
             raise Foreign("a range is one of integers, its step known and not 0")
         builder = self.builder
         self.make_slots(node)
-        counter = self.room(INT)
+        counter = self.alloca(INT)
         self.store(first, counter)
         head, body, onward, end = (builder.append_basic_block() for _ in range(4))
         builder.branch(head)
@@ -218,7 +218,7 @@ class Statements(Expressions):
         for name in sorted(written & self.names.keys()):
             value = self.names[name]
             if not isinstance(value, Slot):
-                places = [self.room(kind(x)) for x in numbers(value)]
+                places = [self.alloca(kind(x)) for x in numbers(value)]
                 for x, place in zip(numbers(value), places, strict=True):
                     self.builder.store(constant(x), place)
                 self.names[name] = Slot(value, places)

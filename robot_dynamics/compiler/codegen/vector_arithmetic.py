@@ -52,7 +52,7 @@ class VectorArithmetic(Body):
         """mask: lanes at work; all_on: whether those are known to be all."""
         super().__init__(function, builder, part, places)
         self.all_on = all_on
-        self.on, self.alive = self.room(SPREAD[BIT]), self.room(SPREAD[BIT])
+        self.on, self.alive = self.alloca(SPREAD[BIT]), self.alloca(SPREAD[BIT])
         builder.store(mask, self.on)
         builder.store(mask, self.alive)
         self.depth = self.leaves = self.ended = 0

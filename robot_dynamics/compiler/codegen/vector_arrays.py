@@ -34,7 +34,7 @@ class VectorArrays(VectorArithmetic):
 
     def stack(self, count: int) -> Array:
         """Array of `count` vectors on the stack."""
-        data = self.room(ir.ArrayType(DOUBLE, count * LANES))
+        data = self.alloca(ir.ArrayType(DOUBLE, count * LANES))
         data.align = 64
         first = self.builder.gep(data, [INT(0), INT(0)], inbounds=True)
         return Laned(DOUBLE, (first, INT(0)), (count,), None)
@@ -145,7 +145,7 @@ class VectorArrays(VectorArithmetic):
             builder.store(new, row, align=8)
             return
         index, on = self.indices(place), self.mask()
-        aside = self.room(place.element)
+        aside = self.alloca(place.element)
         for o in range(LANES):
             i = builder.extract_element(index, WORD(o))
             there = builder.gep(place.data, [i], inbounds=True)

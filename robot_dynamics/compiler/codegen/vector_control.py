@@ -60,7 +60,7 @@ class VectorControl(VectorArrays):
             return False
         if self.answer is None:
             kinds = [SPREAD[element(kind(x))] for x in numbers(value)]
-            self.answer = Slot(value, [self.room(of) for of in kinds])
+            self.answer = Slot(value, [self.alloca(of) for of in kinds])
         if outline(value) != outline(self.answer.like):
             raise Foreign("returns values of different kinds")
         for x, place in zip(numbers(value), self.answer.places, strict=True):
@@ -251,7 +251,7 @@ class VectorControl(VectorArrays):
                 key = (loop.lineno, name)
                 differs = key in self.function.differing
                 kinds = [SPREAD[element(kind(x))] if differs else kind(x) for x in numbers(value)]
-                places = [self.room(of) for of in kinds]
+                places = [self.alloca(of) for of in kinds]
                 for x, of, place in zip(numbers(value), kinds, places, strict=True):
                     self.builder.store(self.converted(x, of), place)
                     self.slots[id(place)] = key, self.depth
@@ -267,7 +267,7 @@ class VectorControl(VectorArrays):
         first, last, step = limits if len(limits) == 3 else (*limits, 1) if len(limits) == 2 else (0, *limits, 1)
         self.make_slots(node)
         of = SPREAD[INT] if varies(first) else INT
-        counter = self.room(of)
+        counter = self.alloca(of)
         self.builder.store(self.converted(first, of), counter)
         at: list[Any] = []
 
@@ -284,7 +284,7 @@ class VectorControl(VectorArrays):
         """Write a loop whose turns begin while `test` holds; lanes leave it one by one."""
         builder, before, began = self.builder, dict(self.names), self.mask()
         leaves = self.leaves - self.ended
-        live = self.room(SPREAD[BIT])
+        live = self.alloca(SPREAD[BIT])
         builder.store(began, live)
         head, body, onward, end = (builder.append_basic_block() for _ in range(4))
         builder.branch(head)
@@ -328,7 +328,7 @@ class VectorControl(VectorArrays):
         builder, began = self.builder, self.mask()
         self.make_slots(node)
         kept = dict(self.names)
-        rest = self.room(SPREAD[BIT])
+        rest = self.alloca(SPREAD[BIT])
         builder.store(began, rest)
         head, body, end = (builder.append_basic_block() for _ in range(3))
         builder.branch(head)

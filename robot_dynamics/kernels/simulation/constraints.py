@@ -11,7 +11,7 @@ from ...compiler import abreast, anywhere, each, inline, routine
 from ..contact.impulse import below_target, predicted_target
 from ..contact.solver import DEFLECTION, IMPLICIT, IMPULSE, STIFFNESS, ZETA, System, U
 from ..contact.spring_damper import next_deflection
-from ..propagators import contact_paths, couple, divide, joint_path, respond
+from ..propagators import contact_paths, delassus_matrix, divide, joint_path, respond
 from ..rows import part3, row3, row9, set3, set9
 from ..scalar import ZERO3, add, dot, scale
 from . import memory as at
@@ -172,7 +172,7 @@ def assemble(robot, joints, ground, settings, bounce, problem):
     n = add_joint_rows(robot, joints, settings, count, problem)
     g = 1.0 if settings.scheme == IMPULSE else settings.timestep
     divide(robot, n, problem.z, problem.y)
-    couple(robot, g, count, n, problem.rows, problem.z, problem.y, problem.A)
+    delassus_matrix(robot, g, count, n, problem.rows, problem.z, problem.y, problem.A)
     return count, n, full
 
 

@@ -107,29 +107,29 @@ def central_inertia(com, second, mass):
 
 
 @inline
-def conserve_momentum(robot, state, h, flight, books):
+def conserve_momentum(robot, state, h, flight, totals):
     """Give a floating base the momentum, about the centre of mass, that the step left over (T3, T7-T9).
 
-    books (10,): of `energy_and_momentum`, updated. In flight the centre of mass goes where the mean momentum takes it.
+    totals (10,): of `energy_and_momentum`, updated. In flight the centre of mass goes where the mean momentum takes it.
     """
     ledger = state.ledger
     mass = ledger[at.MASS]
-    com = scale(1.0 / mass, part3(books, 0))
-    push = sub(part3(ledger, at.ACCOUNTED), part3(books, 3))
-    spin = sub(part3(ledger, at.ACCOUNTED + 3), sub(part3(books, 6), cross(com, part3(books, 3))))
+    com = scale(1.0 / mass, part3(totals, 0))
+    push = sub(part3(ledger, at.ACCOUNTED), part3(totals, 3))
+    spin = sub(part3(ledger, at.ACCOUNTED + 3), sub(part3(totals, 6), cross(com, part3(totals, 3))))
     if size1(push) + size1(spin) > LEFT_OVER * mass:
-        correct_base(robot, state, com, push, spin, books)
+        correct_base(robot, state, com, push, spin, totals)
     if flight:
-        momentum = add(part3(ledger, at.MOMENTUM), part3(books, 3))
+        momentum = add(part3(ledger, at.MOMENTUM), part3(totals, 3))
         d = sub(add(part3(ledger, at.COM), scale(0.5 * h / mass, momentum)), com)
         displace_base(robot, d)
         part3_to(state.q, 0, add(part3(state.q, 0), d))
-        part3_to(books, 0, scale(mass, add(com, d)))
-        part3_to(books, 6, add(part3(books, 6), cross(d, part3(books, 3))))
+        part3_to(totals, 0, scale(mass, add(com, d)))
+        part3_to(totals, 6, add(part3(totals, 6), cross(d, part3(totals, 3))))
 
 
 @routine
-def correct_base(robot, state, com, push, spin, books):
+def correct_base(robot, state, com, push, spin, totals):
     """Add the rigid motion with the momentum `push`, and `spin` about the centre of mass, to the base (T7, T8)."""
     mass = state.ledger[at.MASS]
     second = second_moment_of(robot)
@@ -140,11 +140,27 @@ def correct_base(robot, state, com, push, spin, books):
     R = base_matrix(state.q)
     part3_to(state.qd, 0, add(part3(state.qd, 0), tmul(R, dw)))
     part3_to(state.qd, 3, add(part3(state.qd, 3), tmul(R, v)))
-    linear, angular = part3(books, 3), part3(books, 6)
+    linear, angular = part3(totals, 3), part3(totals, 6)
     about = sub(angular, cross(com, linear))
-    books[9] += dot(dv, add(linear, scale(0.5, push))) + dot(dw, add(about, scale(0.5, spin)))
-    part3_to(books, 3, add(linear, push))
-    part3_to(books, 6, add(angular, add(spin, cross(com, push))))
+    totals[9] += dot(dv, add(linear, scale(0.5, push))) + dot(dw, add(about, scale(0.5, spin)))
+    part3_to(totals, 3, add(linear, push))
+    part3_to(totals, 6, add(angular, add(spin, cross(com, push))))
+
+
+@routine
+def update_motion(robot, state, settings, carried, totals):
+    """Poses and velocities, and `totals` (10,) of `energy_and_momentum`; carried as in `update_ledger`."""
+    energy_and_momentum(robot, state.q, state.qd, totals)
+    if carried is not None and is_floating(robot) and not settings.below:
+        conserve_momentum(robot, state, settings.timestep, not carried, totals)
+
+
+@routine
+def motion_energy(robot, state, settings, carried):
+    """Poses and velocities. Returns the energy, its potential part that of the step's start."""
+    totals = stack(10)
+    update_motion(robot, state, settings, carried, totals)
+    return totals[9] + state.ledger[at.POTENTIAL] + state.ledger[at.ELASTIC]
 
 
 @routine
@@ -156,9 +172,7 @@ def update_ledger(robot, ground, state, settings, carried):
     ledger = state.ledger
     h = settings.timestep
     out = stack(10)
-    energy_and_momentum(robot, state.q, state.qd, out)
-    if carried is not None and is_floating(robot) and not settings.below:
-        conserve_momentum(robot, state, h, not carried, out)
+    update_motion(robot, state, settings, carried, out)
     show_rows(robot)
     elastic = detect_contacts(robot, ground, settings.scheme)
     moment, linear, energy = part3(out, 0), part3(out, 3), out[9]

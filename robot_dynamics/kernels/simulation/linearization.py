@@ -91,8 +91,8 @@ def take_perturbed(plant, carried, moved, steps, log, status):
     plant: as for `run.named`, arrays that steps write as `Lanes`, what no step writes that of the one plant. carried:
     figures in arrays that steps write, and what a step takes over from the last one besides the state: counters and
     flat arrays, each of the plant and of the lanes. moved: rows of `starts`, which become those of the end, and the
-    lanes of q, qd and of the efforts commanded. log (0, 0, LANES), status (1, LANES): room. Returns FINE, or why one of
-    the plants stopped.
+    lanes of q, qd and of the efforts commanded. log (0, 0, LANES), status (1, LANES): workspace. Returns
+    FINE, or why one of the plants stopped.
     """
     robot, joints, ground, state, settings, command, problem, work = plant
     bundles = Robot(*robot), at.Joints(*joints), at.Ground(*ground), at.State(*state), at.Settings(*settings)

@@ -114,7 +114,7 @@ class Ground(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is simulated, and its books.
+    """What is simulated, and its ledger.
 
     base_rate (6,): derivative of a floating base's twist, base axes, that explains the change of its motion in a step.
     """
@@ -170,6 +170,8 @@ class Settings(NamedTuple):
     lag: float
     """Share of the way to its command that an actuator goes in one step."""
     runge_kutta: bool
+    motion_only: bool
+    """Whether contacts and ledger at the end of a run are left out: those of its last step stay as they were."""
 
 
 class Plant(NamedTuple):
@@ -186,8 +188,8 @@ class Plant(NamedTuple):
 
 def state(nq: int, nv: int) -> State:
     """State of zeros."""
-    books = np.zeros(LEDGER), np.zeros(LEDGER), np.zeros(COUNTERS, np.int64)
-    return State(np.zeros(nq), np.zeros(nv), np.zeros(nv), np.zeros(6), *books)
+    ledgers = np.zeros(LEDGER), np.zeros(LEDGER), np.zeros(COUNTERS, np.int64)
+    return State(np.zeros(nq), np.zeros(nv), np.zeros(nv), np.zeros(6), *ledgers)
 
 
 def row_length(n: int) -> int:

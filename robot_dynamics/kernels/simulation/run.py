@@ -17,7 +17,7 @@ from .actuators import actuator_of, copy, delay_command, update_efforts
 from .constraints import apply_response, assemble, rebounds_give_energy, store_forces, system_of
 from .detection import end_of_active, first_of, row_of, save_deflection, touching
 from .integrators import advance_state, free_velocity, heun, is_floating, may_be_explicit, note_base_rate
-from .ledger import FINE, SINGULAR, account_step, book_given_energy, start_ledger, update_ledger, verdict
+from .ledger import FINE, SINGULAR, account_step, book_given_energy, motion_energy, start_ledger, update_ledger, verdict
 from .position_shift import shift_positions
 from .wrenches import apply_pushes, count_pushes, explicit_contacts, push_power
 
@@ -178,7 +178,8 @@ def take(plant, steps, log):
         save_state(joints, ground, state)
         pushed = prepare(robot, joints, ground, state, settings, command, pushes, k)
         count, n, iterations, missed, failed = end_velocities(plant, pushed)
-        if k == steps - 1:  # nobody could read that of another step
+        unread = settings.motion_only and k == steps - 1
+        if k == steps - 1 and not unread:  # that of another step could not be read
             state.ledger[at.RESIDUAL] = largest_residual(system_of(settings, problem), count, n)
         store_forces(joints, ground, settings, count, n, problem)
         purpose = shift_positions(robot, joints, ground, settings, count, n, problem)
@@ -186,7 +187,11 @@ def take(plant, steps, log):
             heun(robot, joints, state, settings)
         carried = account_step(robot, joints, ground, state, settings, pushes, pushed)
         advance_state(robot, joints, state, settings, carried, n == 0 and not pushed)
-        energy = update_ledger(robot, ground, state, settings, carried)
+        energy = (
+            motion_energy(robot, state, settings, carried)
+            if unread
+            else update_ledger(robot, ground, state, settings, carried)
+        )
         book_given_energy(state, settings, purpose)
         status = verdict(state, energy) if failed < 0 else SINGULAR
         if status != FINE:

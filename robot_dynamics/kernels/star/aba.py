@@ -103,7 +103,7 @@ def place(levels, robot, q, qd, memory):
 
 @inline
 def passed_inertia(memory, limb):
-    """I^a and p^a that a joint passed to its carrier (A7, A8)."""
+    """I^a and p^a that a joint passed to its parent (A7, A8)."""
     o = PASSED + limb
     M, H, N = o + PASSED_M * GROUP, o + PASSED_H * GROUP, o + PASSED_N * GROUP
     blocks = quad6(memory, M), quad9(memory, H), quad6(memory, N)
@@ -123,7 +123,7 @@ def pass_inertia(memory, limb, blocks, f, n):
 
 @inline
 def articulate_joint(robot, t, limb, memory):
-    """Passes 1 and 2 of ABA at joint t, which is placed: what its carrier feels from what its body feels (A3-A8)."""
+    """Passes 1 and 2 of ABA at joint t, which is placed: what its parent feels from what its body feels (A3-A8)."""
     o = in_memory(t, limb)
     E_, p = quad9(memory, o + E * GROUP), quad3(robot, parameter(t, P0, limb))
     w, wi = quad3(memory, in_memory(t + 1, limb) + SPIN * GROUP), quad3(memory, o + SPIN * GROUP)
@@ -229,7 +229,7 @@ def base_acceleration(levels, robot, spin, a, tau, f_ext, memory, qdd):
 
 @brief
 def forward_dynamics(levels, robot, q, qd, tau, f_ext, qdd):
-    """ABA for input that nobody has looked at."""
+    """ABA for unvalidated input."""
     if not fits(levels, robot, q, qd, tau, f_ext):
         return False
     memory = stack(MEMORY)

@@ -44,7 +44,7 @@ from .motion import attitudes
 
 @inline
 def articulate_limb(levels, robot, limb, iq, q, memory):
-    """I^a of the limb ahead as its carrier feels it (A5, A7), all that paths need of `aba`."""
+    """I^a of the limb ahead as its parent feels it (A5, A7), all that paths need of `aba`."""
     if len(levels) == 0:
         return ZERO6, ZERO9, ZERO6
     t = len(levels) - 1
@@ -103,7 +103,7 @@ def write_forces(forces, carried, o):
 
 @inline
 def cross_joint(forces, joint, o, paths):
-    """Write what forces do to a joint, z, into `paths` from o; returns what its carrier feels (P5)."""
+    """Write what forces do to a joint, z, into `paths` from o; returns what its parent feels (P5)."""
     if len(forces) == 0:
         return ()
     f, n = forces[0]
@@ -148,21 +148,21 @@ def assign_lanes(levels, iv, g, contact_rows, count, turn, lanes):
         for limb in abreast(GROUP):
             here = 1.0 if g * GROUP + limb == own else 0.0
             left = lane(waiting, limb) - here
-            seat = here * (1.0 if left == -1.0 else 0.0)
+            assigned = here * (1.0 if left == -1.0 else 0.0)
             to_lane(waiting, limb, left)
-            to_lane(joint, limb, lane(joint, limb) + seat * (t - EMPTY))
-            to_lane(contact, limb, lane(contact, limb) + seat * a)
-    seated = 0
+            to_lane(joint, limb, lane(joint, limb) + assigned * (t - EMPTY))
+            to_lane(contact, limb, lane(contact, limb) + assigned * a)
+    count_assigned = 0
     for limb in abreast(GROUP):
-        seated += lane(joint, limb) > EMPTY
-    return seated
+        count_assigned += lane(joint, limb) > EMPTY
+    return count_assigned
 
 
 @inline
-def propagate_inward(levels, robot, limbs, lanes, frames, memory, room):
-    """Carry unit forces along the axes of the seated contacts to the base, and write what they do to joints (P5)."""
+def propagate_inward(levels, robot, limbs, lanes, frames, memory, workspace):
+    """Carry unit forces along the axes of the assigned contacts to the base, and write what they do to joints (P5)."""
     joint, contact, taken = lanes
-    paths, carried = room
+    paths, carried = workspace
     depth = len(levels)
     for k in range(CARRIED_SIZE):
         to_lane(carried, k, 0.0)
@@ -180,13 +180,13 @@ def propagate_inward(levels, robot, limbs, lanes, frames, memory, room):
 
 
 @inline
-def write_columns(levels, limbs, base, lanes, room, memory, z, y):
-    """Copy paths of the seated contacts to their columns of z and, of the limbs, y = D^-1 z.
+def write_columns(levels, limbs, base, lanes, workspace, memory, z, y):
+    """Copy paths of the assigned contacts to their columns of z and, of the limbs, y = D^-1 z.
 
     base: its dofs, and the first of the group.
     """
     joint, contact, _ = lanes
-    paths, carried = room
+    paths, carried = workspace
     iv, first = base
     depth = len(levels)
     for limb in range(limbs):
@@ -225,7 +225,7 @@ def contact_paths(levels, robot, memory, count, contact_rows, frames, z, y):
     """
     _, _, iv = dimensions(levels, robot)
     lanes = stack(GROUP), stack(GROUP), stack(TAKEN_SIZE)
-    room = stack(PATH_SIZE), stack(CARRIED_SIZE)
+    workspace = stack(PATH_SIZE), stack(CARRIED_SIZE)
     for begin in range(0, 3 * count, LANES):
         for k in range(iv, y.shape[0]):
             for c in range(LANES):
@@ -236,13 +236,13 @@ def contact_paths(levels, robot, memory, count, contact_rows, frames, z, y):
         mine = group_memory(memory, g)
         turn = 0
         while done < count:
-            seated = assign_lanes(levels, iv, g, contact_rows, count, turn, lanes)
-            if seated == 0:
+            count_assigned = assign_lanes(levels, iv, g, contact_rows, count, turn, lanes)
+            if count_assigned == 0:
                 break
-            done += seated
+            done += count_assigned
             turn += 1
-            propagate_inward(levels, own, width, lanes, frames, mine, room)
-            write_columns(levels, width, (iv, iv + first), lanes, room, mine, z, y)
+            propagate_inward(levels, own, width, lanes, frames, mine, workspace)
+            write_columns(levels, width, (iv, iv + first), lanes, workspace, mine, z, y)
 
 
 @routine
@@ -323,7 +323,7 @@ def factors_of(levels, base, first, i, axes, z):
 
 @inline
 def couple_all(levels, base, robot, g, counts, contact_rows, paths, A):
-    """`couple` of a robot with or without a free base."""
+    """`delassus_matrix` of a robot with or without a free base."""
     count, n = counts
     _, _, iv = dimensions(levels, robot)
     for a in range(count):
@@ -335,8 +335,8 @@ def couple_all(levels, base, robot, g, counts, contact_rows, paths, A):
 
 
 @routine
-def couple(levels, robot, g, counts, contact_rows, paths, A):
-    """`propagators.couple`, a row of A at a time, symmetric but for rounding: what y holds of other limbs is zero.
+def delassus_matrix(levels, robot, g, counts, contact_rows, paths, A):
+    """`propagators.delassus_matrix`, a row of A at a time, symmetric to rounding: y is zero at joints of other limbs.
 
     counts: contacts and rows. paths: z, y.
     """
@@ -348,7 +348,7 @@ def couple(levels, robot, g, counts, contact_rows, paths, A):
 
 @inline
 def respond_limb(levels, robot, limb, iv, memory, motion, given, x):
-    """Accelerations of the joints ahead, whose part of D^-1 z is `given`, of that of their carrier: a, al (P15)."""
+    """Accelerations of the joints ahead, whose part of D^-1 z is `given`, of that of their parent: a, al (P15)."""
     if len(levels) == 0:
         return
     t = len(levels) - 1
@@ -363,7 +363,7 @@ def respond_limb(levels, robot, limb, iv, memory, motion, given, x):
 
 @inline
 def effort_paths(levels, robot, limb, memory, paths):
-    """Unit efforts of the joints ahead, nearest first, as their carrier feels them (P10)."""
+    """Unit efforts of the joints ahead, nearest first, as their parent feels them (P10)."""
     if len(levels) == 0:
         return ()
     t = len(levels) - 1
@@ -374,13 +374,13 @@ def effort_paths(levels, robot, limb, memory, paths):
 
 
 @inline
-def joint_response(levels, limb, iv, t, motion, room, given):
+def joint_response(levels, limb, iv, t, motion, unit_paths, given):
     """Acceleration of joint t to `given` D^-1 z, by the path of its unit effort (P12).
 
-    motion: a, al of the base. room: paths of the unit efforts, at the base and at the joints.
+    motion: a, al of the base. unit_paths: paths of the unit efforts, at the base and at the joints.
     """
     a, al = motion
-    reach, paths = room
+    reach, paths = unit_paths
     own = iv + len(levels) - 1 - t
     o = t * 6 * GROUP + limb
     qdd = lane(given, own) + dot(quad3(reach, o), al) + dot(quad3(reach, o + 3 * GROUP), a)

@@ -34,7 +34,7 @@ def columns_to_parent(columns, E_, p, t, deeper, limb, entries):
 
 @inline
 def crba_limb(levels, robot, limb, iq, q, entries):
-    """Composite m, h, I of the limb ahead and its columns of H, nearest first, as forces on its carrier (C1-C3)."""
+    """Composite m, h, I of the limb ahead and its columns of H, nearest first, as forces on its parent (C1-C3)."""
     if len(levels) == 0:
         return (0.0, ZERO3, ZERO6), ()
     t = len(levels) - 1
@@ -94,7 +94,7 @@ def crba(levels, robot, q, H_out):
 
 @brief
 def mass_matrix(levels, robot, q, H_out):
-    """H(q) by CRBA for a q that nobody has looked at."""
+    """H(q) by CRBA for an unvalidated q."""
     limbs, iq, _ = dimensions(levels, robot)
     if q.shape[0] != iq + limbs * len(levels) or not finite(q):
         return False

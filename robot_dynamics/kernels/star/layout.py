@@ -52,7 +52,7 @@ SPIN, LINEAR, ANGULAR, EFFORT, EXTRA, SPEED, ATTITUDE, PLACE, RATE, JOINT = 23, 
 effort, and what joins its armature; velocity of the origin; attitude and origin in the world; joint rate. Their number.
 The base stands behind the joint nearest to it."""
 PASSED_M, PASSED_H, PASSED_N, PASSED_F, PASSED_T, PASSED_SIZE = 0, 6, 15, 21, 24, 27
-"""Columns of the articulated inertia and bias force that a joint passes to its carrier, and their number."""
+"""Columns of the articulated inertia and bias force that a joint passes to its parent, and their number."""
 
 COUNT, BASE_DOFS, OWN = 2 * PARAMETERS, 2 * PARAMETERS + 1, 2 * PARAMETERS + 2
 HEAD = 80

@@ -33,7 +33,7 @@ from .layout import (
 
 @inline
 def update_attitude(t, limb, E_, memory):
-    """Write the attitude of joint t in the world from that of its carrier and return it."""
+    """Write the attitude of joint t in the world from that of its parent and return it."""
     R = matmul(quad9(memory, in_memory(t + 1, limb) + ATTITUDE * GROUP), E_)
     to_quad9(memory, in_memory(t, limb) + ATTITUDE * GROUP, R)
     return R
@@ -67,7 +67,7 @@ def attitudes(levels, robot, q, memory):
 
 @inline
 def update_pose(robot, t, limb, memory):
-    """Write pose and twist of joint t, placed, from its carrier's.
+    """Write pose and twist of joint t, placed, from its parent's.
 
     Returns `body_books` of the body behind it.
     """
@@ -204,7 +204,7 @@ def energy_and_momentum(levels, robot, memory, q, qd, out):
 
 @inline
 def twist_limb(levels, robot, limb, iv, qd, memory, twist, out):
-    """Twists of the joints ahead, own axes (R1), of that of their carrier: angular and linear velocity."""
+    """Twists of the joints ahead, own axes (R1), of that of their parent: angular and linear velocity."""
     if len(levels) == 0:
         return
     spin, v = twist

@@ -80,7 +80,7 @@ def rnea(levels, robot, q, qd, qdd, f_ext, tau):
 
 @brief
 def inverse_dynamics(levels, robot, q, qd, qdd, f_ext, tau):
-    """RNEA for input that nobody has looked at."""
+    """RNEA for unvalidated input."""
     if not fits(levels, robot, q, qd, qdd, f_ext):
         return False
     rnea(levels, robot, q, qd, qdd, f_ext, tau)

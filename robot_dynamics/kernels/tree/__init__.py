@@ -4,7 +4,7 @@
 
 q, qd, qdd and tau are those of `Model` (mimic joints projected out). Routines work on a workspace `w` that the caller
 owns and leave in it what the next one needs; kernels are what Python calls.
-`f_ext` is [n, f] per body (6 nb,), link axes, or empty. What Python calls with input that nobody has looked at returns
+`f_ext` is [n, f] per body (6 nb,), link axes, or empty. What Python calls with unvalidated input returns
 False, and does nothing, where that does not fit the robot or is not finite.
 """
 

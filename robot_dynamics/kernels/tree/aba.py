@@ -248,7 +248,7 @@ def aba(topology, parameters, q, qd, tau, f_ext, w, qdd):
 
 @brief
 def forward_dynamics(topology, parameters, q, qd, tau, f_ext, w, qdd):
-    """ABA for input that nobody has looked at."""
+    """ABA for unvalidated input."""
     if not fits(topology, q, qd, tau, f_ext):
         return False
     aba(topology, parameters, q, qd, tau, f_ext, w, qdd)

@@ -112,7 +112,7 @@ def rnea(topology, parameters, q, qd, qdd, f_ext, w, tau):
 
 @brief
 def inverse_dynamics(topology, parameters, q, qd, qdd, f_ext, w, tau):
-    """RNEA for input that nobody has looked at."""
+    """RNEA for unvalidated input."""
     if not fits(topology, q, qd, qdd, f_ext):
         return False
     rnea(topology, parameters, q, qd, qdd, f_ext, w, tau)
