@@ -8,12 +8,10 @@ DURATION    ?= 10
 VIEW        ?= 1
 PYTEST_ARGS ?=
 WORKERS     ?= 2
-COVERAGE    ?=
 
 SHELL := /bin/bash -o pipefail
 BIN   := $(VENV)/bin
 PIP   := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
-COVER := $(if $(COVERAGE),--cov --cov-append --cov-report=)
 COUNT := awk '/^Collecting/ { printf "\r      %3d packages, now %-40s", ++n, $$2; fflush() } END { if (n) print "" }'
 
 # A sourced ROS brings its own rclpy, built against its own numpy; elsewhere rclpy comes from PyPI.
@@ -34,7 +32,7 @@ BENCH := $(VENV)/.bench
 DOCS  := $(VENV)/.docs
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-quick test-all test-python coverage lint format docs demo bench clean
+.PHONY: help venv test test-quick test-all test-python lint format docs demo bench clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -43,7 +41,7 @@ venv: $(TEST) ## Set up .venv with everything (ROS_WHEELS=jazzy: rclpy of Jazzy 
 
 test: $(TEST) ## Run the tests, real rclpy included, WORKERS=2 files at a time, nodes one by one (PYTEST_ARGS=...)
 	$(BIN)/robot_dynamics warm-up
-	$(BIN)/python -m pytest -m "not thorough" -n $(WORKERS) --dist loadgroup --no-loadscope-reorder $(COVER) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not thorough" -n $(WORKERS) --dist loadgroup --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-quick: $(TEST) ## Run what needs neither rclpy nor long: for the desk
 	$(BIN)/robot_dynamics warm-up
@@ -53,11 +51,8 @@ test-all: $(TEST) ## Run what `make test` leaves out: every robot and depth, the
 	$(BIN)/robot_dynamics warm-up
 	$(BIN)/python -m pytest -m thorough $(PYTEST_ARGS)
 
-test-python: $(TEST) ## Run the kernels un-jitted
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not thorough and not slow and not ros" -n $(WORKERS) --dist loadfile $(COVER) $(PYTEST_ARGS)
-
-coverage: $(TEST) ## Lines and branches that `make test test-python COVERAGE=1` have run: 95 % at least
-	$(BIN)/coverage report --fail-under=95
+test-python: $(TEST) ## Run the kernels un-jitted, with line and branch coverage
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not thorough and not slow and not ros" --cov --cov-fail-under=95 $(PYTEST_ARGS)
 
 lint: $(TEST) ## Check style, types and the import contract
 	$(BIN)/ruff check .

@@ -19,8 +19,9 @@ def factorize(H):
         if not H[k, k] > 0.0:
             return k
         H[k, k] = math.sqrt(H[k, k])
-        for i in range(k):
-            H[k, i] /= H[k, k]
+        s = 1.0 / H[k, k]
+        for i in abreast(k):
+            H[k, i] *= s
         for i in range(k):
             x = H[k, i]
             if anywhere(x != 0.0):  # not of joints on other branches
