@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a policy observes and answers, against the declaration of its YAML file; each mistake in it is one sentence."""
 
+import mini_cheetah
 import numpy as np
 import pytest
 
-from robot_dynamics.control.policy import TERMS, Policy, Sensed, load_policy, read_spec
-from robot_dynamics.errors import ParameterError
+import robot_dynamics as rd
+from robot_dynamics.control.policy import TERMS, PlantPolicy, Policy, Sensed, load_policy, projected_gravity, read_spec
+from robot_dynamics.errors import ParameterError, UnknownNameError
 from robot_dynamics.share import share_folder
 
 yaml = pytest.importorskip("yaml", reason="pyyaml is not installed")
@@ -97,6 +99,31 @@ def numpy_twin(spec, folder):
     (folder / "walk.npz").write_bytes(spec.policy.with_name("walk.npz").read_bytes())
     (folder / "walk.yaml").write_text(declaration)
     return folder / "walk.yaml"
+
+
+def test_projected_gravity_is_down_in_the_axes_of_each_base():
+    rotation = pytest.importorskip("scipy.spatial.transform").Rotation
+    turns = rotation.random(20, random_state=4)
+    np.testing.assert_allclose(projected_gravity(turns.as_quat()), turns.inv().apply([0.0, 0.0, -1.0]), atol=1e-12)
+    np.testing.assert_array_equal(projected_gravity(np.array([0.0, 0.0, 0.0, 1.0])), [0.0, 0.0, -1.0])
+
+
+def test_on_a_plant_joints_go_by_their_names_and_those_it_does_not_know_are_limp(tmp_path):
+    plant = rd.Plant(rd.load_urdf(mini_cheetah.URDF, floating_base=True))
+    q = rd.neutral(plant.model)
+    q[7:] = 0.1 * np.arange(12)
+    plant.reset(q, np.arange(18.0))
+    names = plant.model.joint_names
+    spec = read_spec(written(tmp_path, joints=[names[7], names[2]], observation=list(TERMS[:5])))
+    seen = []
+    policy = PlantPolicy(Policy(spec, lambda x: seen.append(x) or np.ones(2)), plant.model)
+    q_des, qd_des, kp, kd = policy.command(plant, COMMAND, 0.0)
+    np.testing.assert_allclose(seen[0], [3, 4, 5, 0, 1, 2, 0, 0, -1, 0.7 - 0.4, 0.2 - 0.6, 13, 8], atol=1e-12)
+    assert dict(zip(np.flatnonzero(kp), q_des[kp > 0], strict=True)) == {2: 0.6 + 2.0, 7: 0.4 + 0.5}
+    assert (kd[[7, 2]] == [0.5, 0.6]).all()
+    assert not qd_des.any()
+    with pytest.raises(UnknownNameError, match="there is no joint 'b'"):
+        PlantPolicy(Policy(read_spec(written(tmp_path)), lambda x: x), plant.model)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import math
 import os
 import pickle
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -20,8 +21,9 @@ import pytest
 
 from robot_dynamics.cli import main
 from robot_dynamics.cli.study import load
+from robot_dynamics.control.policy import load_policy, read_spec
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
-from robot_dynamics.study.controllers import Policy
+from robot_dynamics.study.controllers import Learned
 from robot_dynamics.study.reading import read_study
 from robot_dynamics.study.results import Results, read_table
 from robot_dynamics.study.runs import StudyError, judged, rows_of, simulate
@@ -308,43 +310,36 @@ def test_a_bags_commands_are_held_until_the_next(tmp_path):
         )
 
 
-def test_a_policys_network_sees_the_robot_and_its_last_action(tmp_path):
-    pytest.importorskip("onnx", reason="needs onnx")
-    pytest.importorskip("onnxruntime", reason="needs onnxruntime (extra `policy`)")
-    from onnx import TensorProto, helper, numpy_helper
+POLICY = ROOT / "examples" / "policy"
 
-    W = np.random.default_rng(1).normal(size=(45, 12)).astype(np.float32)
-    graph = helper.make_graph(
-        [helper.make_node("MatMul", ["x", "W"], ["y"])],
-        "policy",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 45])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 12])],
-        [numpy_helper.from_array(W, "W")],
-    )
-    network = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    (tmp_path / "policy.onnx").write_bytes(network.SerializeToString())
-    given = "{policy: {file: policy.onnx, kp: 30, kd: 1, action_scale: 0.001, command: [0.5, 0, 0]}}"
-    s = read_study(study_of(tmp_path, SHORT.replace("{gait: {stand_time: 0.05}}", given)))
+
+def test_a_policy_walks_as_its_own_example_does(tmp_path):
+    given = f"{{policy: {{file: {POLICY / 'walk.yaml'}, command: [0.4, 0, 0]}}}}"
+    text = SHORT.replace("{gait: {stand_time: 0.05}}", given).replace("law: impulse", "friction: 0.6")
+    s = read_study(study_of(tmp_path, text.replace("duration: 0.1", "duration: 1.0")))
+    assert pickle.loads(pickle.dumps(s.controller)).network == (POLICY / "walk.onnx").read_bytes()
+    offline = runpy.run_path(str(POLICY / "offline.py"))
+    path, stood = offline["walk"](load_policy(POLICY / "walk.yaml"), s.model, [0.4, 0.0, 0.0], 1.0)
     run = simulate(s, 0)
-    joints = s.start[7:]
-    gravity_and_command = [0, 0, 0, 0, 0, -1, 0.5, 0, 0]
-    first = np.concatenate([gravity_and_command, np.zeros(36)]).astype(np.float32) @ W
-    np.testing.assert_allclose(run.target[0], joints + 0.001 * first, atol=1e-6)
-    second_sees_the_first = np.abs(run.target[1] - run.target[0]).max()
-    assert second_sees_the_first > 1e-3 * np.abs(first @ W[33:]).max() * 0.2
+    assert stood
+    assert np.array_equal(run.q[9::10, :3], path)
+    assert np.array_equal(run.target[::2], run.target[1::2])  # 50 Hz, 100 Hz
 
 
-def test_gravity_of_a_policy_is_that_in_the_bases_axes(tmp_path):
-    from scipy.spatial.transform import Rotation
+def test_noise_is_seen_by_a_policy(tmp_path):
+    given = f"{{policy: {{file: {POLICY / 'walk.yaml'}}}}}"
+    text = SHORT.replace("{gait: {stand_time: 0.05}}", given)
+    exact = read_study(study_of(tmp_path, text))
+    noisy = read_study(study_of(tmp_path, text + "parameters: {noise.position: 0.01}"))
+    assert not np.array_equal(simulate(exact, 0).target[0], simulate(noisy, 0).target[0])
+    assert np.array_equal(simulate(noisy, 0).target, simulate(noisy, 0).target)
 
-    policy = Policy("p", b"", np.zeros(0), 1.0, 1.0)
-    turn = Rotation.from_rotvec([0.3, -0.8, 1.1])
 
-    class Seen:
-        orientation, angular_velocity = turn.as_quat(), np.zeros(3)
-        position = velocity = np.zeros(0)
-
-    np.testing.assert_allclose(policy.observe(Seen, np.zeros(0))[3:6], turn.inv().apply([0, 0, -1]), atol=1e-12)
+@pytest.mark.parametrize("period", [0.015, 0.04])
+def test_a_period_that_does_not_divide_that_of_the_policy_is_refused(period):
+    policy = Learned(read_spec(POLICY / "walk.yaml"), b"", period)
+    with pytest.raises(ParameterError, match=rf"every 0.02 s, no whole number of periods of {period:g} s"):
+        policy.ticks()
 
 
 # mistakes in the file -------------------------------------------------------------------------------------------------
@@ -396,7 +391,8 @@ def test_a_mistake_is_one_sentence_with_its_line(text, said, tmp_path):
         ("{gait: {speed: 1}}", r"line 3: controller.gait: there is no 'speed'; valid names: trot, stand_time"),
         ("{dance: {}}", r"line 3: controller: there is no 'dance'; valid names: gait, bag, function, policy"),
         ("{function: nothing}", r"line 3: .*module:function"),
-        ("{policy: {file: mini_cheetah.urdf}}", r"line 3: "),
+        ("{policy: {file: urdf/mini_cheetah.urdf}}", r"line 3: controller.policy.file: .* is no YAML"),
+        ("{policy: {file: examples/policy/walk.yaml, command: [1]}}", r"line 3: controller.policy.command: must be 3"),
         ("{bag: {topic: /x}}", r"line 3: controller.bag: 'path' is required"),
     ],
 )

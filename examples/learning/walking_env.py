@@ -15,6 +15,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 import robot_dynamics as rd
+from robot_dynamics.control.policy import projected_gravity
 from robot_dynamics.share import share_folder
 
 TICK, STEPS, SECONDS = 2e-3, 10, 10.0
@@ -88,9 +89,8 @@ class WalkingEnv(VectorEnv):  # type: ignore[misc,type-arg]
         return (self.batch.q[:, 2] < FALLEN) | (self.gravity()[:, 2] > -0.5) | lost
 
     def gravity(self) -> NDArray[np.float64]:
-        """Direction of gravity in base axes (N, 3): the last row of the rotation matrix, with its sign changed."""
-        x, y, z, w = self.batch.q[:, 3:7].T
-        return -np.stack([2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)], axis=1)
+        """Direction of gravity in base axes (N, 3)."""
+        return projected_gravity(self.batch.q[:, 3:7])
 
     def observe(self) -> NDArray[np.float32]:
         """What the sensors of each robot say."""

@@ -14,7 +14,8 @@ import numpy as np
 import robot_dynamics as rd
 from robot_dynamics.control.home import planar
 from robot_dynamics.control.limbs import find_legs
-from robot_dynamics.control.policy import Sensed, load_policy
+from robot_dynamics.control.policy import PlantPolicy, load_policy
+from robot_dynamics.control.posture import Posture
 from robot_dynamics.control.simulation import above_ground, home_pose
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.parameters import MINI_CHEETAH
@@ -22,8 +23,6 @@ from robot_dynamics.share import share_folder
 
 HERE = Path(__file__).resolve().parent
 LAWS = {"spring_damper": rd.SpringDamper, "impulse": rd.Impulse}
-UPRIGHT = 0.5
-"""Cosine of the tilt below which the robot has fallen."""
 
 
 def along_x(command, pose):
@@ -36,24 +35,16 @@ def along_x(command, pose):
 def walk(policy, model, command, seconds, terrain=(), law="spring_damper", straight=False):
     """Path of the base (steps, 3) until the end or a fall, and whether it stood to the end."""
     spec, legs = policy.spec, find_legs(model)
-    where = [model.joint_index(name) for name in spec.joints]
     ground = {"terrain": tuple(terrain)} if terrain else {}
     plant = rd.Plant(model, rd.PlantParams(timestep=0.002, contact=LAWS[law](friction=0.6), **ground), legs.feet)
     home = home_pose(model, "stance", {}, legs.feet, 0.0)
     plant.reset(above_ground(model, home, legs.feet, plant.params.terrain, 0.0), np.zeros(model.nv))
-    targets, kp, kd = np.zeros((3, len(model.joint_names)))
-    kp[where], kd[where] = spec.kp, spec.kd
-    policy.reset()
-    path = []
+    answers, posture, path = PlantPolicy(policy, model), Posture(), []
     for step in range(round(seconds * spec.rate)):
-        q, qd = plant.q, plant.qd
-        down = -rd.body_pose(model, q)[0][1][2]
-        if -down[2] < UPRIGHT:
+        if posture.see(plant.q[3:7].tolist()):
             return np.array(path), False
-        sensed = Sensed(qd[3:6].copy(), qd[:3].copy(), down, q[7:][where], qd[6:][where])
-        asked = along_x(command, q[:7]) if straight else np.asarray(command, dtype=float)
-        targets[where] = policy.answer(sensed, asked, step / spec.rate)
-        plant.track(targets, np.zeros_like(targets), kp, kd)
+        asked = along_x(command, plant.q[:7]) if straight else np.asarray(command, dtype=float)
+        plant.track(*answers.command(plant, asked, step / spec.rate))
         plant.advance(1.0 / spec.rate)
         path.append(plant.q[:3].copy())
     return np.array(path), True

@@ -19,7 +19,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.control.policy import Sensed, load_policy
+from robot_dynamics.control.policy import Sensed, load_policy, projected_gravity
 from robot_dynamics.errors import RobotDynamicsError
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -49,9 +49,7 @@ class PolicyNode(Node):
     def on_base(self, msg):
         o, v, w = msg.pose.pose.orientation, msg.twist.twist.linear, msg.twist.twist.angular
         self.velocity, self.omega = np.array([v.x, v.y, v.z]), np.array([w.x, w.y, w.z])
-        self.gravity = -np.array(
-            [2.0 * (o.x * o.z - o.w * o.y), 2.0 * (o.y * o.z + o.w * o.x), 1.0 - 2.0 * (o.x * o.x + o.y * o.y)]
-        )
+        self.gravity = projected_gravity(np.array([o.x, o.y, o.z, o.w]))
 
     def on_joints(self, msg):
         spec, time = self.policy.spec, msg.header.stamp.sec + 1e-9 * msg.header.stamp.nanosec

@@ -5,6 +5,7 @@
 q_des = default + action_scale * action, in the order of joints of the policy. Base quantities are in base axes.
 """
 
+import io
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 
 from ..core.extras import missing
 from ..errors import ParameterError
+from ..model.model import Model
+from ..simulation.plant import Plant
 from .actuation import spread
 
 Array = NDArray[np.float64]
@@ -208,39 +211,92 @@ class Policy:
         return s.default_positions + s.action_scale * self.action
 
 
+class PlantPolicy:
+    """A policy on a simulated robot: answers with the command of all its joints; those it does not know are limp."""
+
+    def __init__(self, policy: Policy, model: Model):
+        """Find its joints. Raises UnknownNameError."""
+        self.policy = policy
+        self.policy.reset()
+        n = len(model.joint_names)
+        self._where = [model.joint_index(name) for name in policy.spec.joints]
+        self._targets, self._rest, self._kp, self._kd = np.zeros((4, n))
+        self._kp[self._where], self._kd[self._where] = policy.spec.kp, policy.spec.kd
+
+    def command(self, plant: Plant, command: Array, time: float) -> tuple[Array, Array, Array, Array]:
+        """Answer the arguments of `Plant.track`; command = [v_x, v_y, omega_z], time [s] since the policy began.
+
+        Joints and angular velocity are as sensors say, noise included; velocity and attitude of the base as they are.
+        """
+        seen = plant.measure()
+        sensed = Sensed(
+            plant.qd[3:6] if plant.model.floating_base else np.zeros(3),
+            seen.angular_velocity,
+            projected_gravity(seen.orientation),
+            seen.position[self._where],
+            seen.velocity[self._where],
+        )
+        self._targets[self._where] = self.policy.answer(sensed, command, time)
+        return self._targets.copy(), self._rest, self._kp, self._kd
+
+
+def projected_gravity(quaternion: Array) -> Array:
+    """Unit vector downwards in base axes (..., 3), from attitudes xyzw (..., 4) of the base."""
+    x, y, z, w = np.moveaxis(quaternion, -1, 0)
+    down: Array = np.stack([2.0 * (w * y - x * z), -2.0 * (y * z + w * x), 2.0 * (x * x + y * y) - 1.0], axis=-1)
+    return down
+
+
 def load_policy(path: str | Path) -> Policy:
     """Load a policy by its YAML file; the network it names is .onnx, .pt (TorchScript) or .npz.
 
     Raises
     ------
     ParameterError
-        As `read_spec`; no such network, one of another input size, or the package that runs it is not installed.
+        As `read_spec` and `policy_of`.
     """
     spec = read_spec(path)
-    kinds = {".onnx": _onnx, ".pt": _torch_script, ".npz": _layers}
-    if spec.policy.suffix not in kinds:
-        raise ParameterError(f"'{spec.policy.name}' must end in one of {', '.join(kinds)}")
+    return policy_of(spec, read_network(spec))
+
+
+def read_network(spec: PolicySpec) -> bytes:
+    """Return what the file of the network holds. Raises ParameterError: another kind, or no such file."""
+    if spec.policy.suffix not in KINDS:
+        raise ParameterError(f"'{spec.policy.name}' must end in one of {', '.join(KINDS)}")
     if not spec.policy.is_file():
         raise ParameterError(f"there is no file '{spec.policy}'")
-    policy = Policy(spec, kinds[spec.policy.suffix](spec.policy))
+    return spec.policy.read_bytes()
+
+
+def policy_of(spec: PolicySpec, network: bytes) -> Policy:
+    """Return the policy of a declaration and what the file of its network holds.
+
+    Raises
+    ------
+    ParameterError
+        No such network, one of another input size, or the package that runs it is not installed.
+    """
     n = len(spec.joints)
     try:
+        policy = Policy(spec, KINDS[spec.policy.suffix](network))
         policy.network(np.zeros(spec.size))
+    except ParameterError:
+        raise
     except Exception as problem:  # each runtime raises its own
         raise ParameterError(
-            f"{spec.policy.name} does not take the {spec.size} numbers that {path} declares for {n} joints: {problem}"
+            f"{spec.policy.name} does not take the {spec.size} numbers that are declared for {n} joints: {problem}"
         ) from None
     return policy
 
 
-def _onnx(path: Path) -> Network:
+def _onnx(network: bytes) -> Network:
     try:
         import onnxruntime
     except ModuleNotFoundError:
         raise ParameterError(missing("onnxruntime")) from None
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # a pool of threads costs more than the network
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    options.intra_op_num_threads = options.inter_op_num_threads = 1  # a pool of threads costs more than the network
+    session = onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
     name = session.get_inputs()[0].name
 
     def run(observation: Array) -> Array:
@@ -249,14 +305,12 @@ def _onnx(path: Path) -> Network:
     return run
 
 
-def _torch_script(path: Path) -> Network:
+def _torch_script(network: bytes) -> Network:
     try:
         import torch
     except ModuleNotFoundError:
-        raise ParameterError(
-            f"{path.name} is TorchScript and needs torch: pip install torch, or export it to ONNX"
-        ) from None
-    module = torch.jit.load(str(path), map_location="cpu").eval()
+        raise ParameterError("a network in TorchScript needs torch: pip install torch, or export it to ONNX") from None
+    module = torch.jit.load(io.BytesIO(network), map_location="cpu").eval()
 
     def run(observation: Array) -> Array:
         with torch.no_grad():
@@ -265,9 +319,9 @@ def _torch_script(path: Path) -> Network:
     return run
 
 
-def _layers(path: Path) -> Network:
+def _layers(network: bytes) -> Network:
     """A multilayer perceptron with tanh between its layers, arrays W0, b0, W1, ...: runs with numpy alone."""
-    with np.load(path) as stored:
+    with np.load(io.BytesIO(network)) as stored:
         layers = [(stored[f"W{i}"], stored[f"b{i}"]) for i in range(len(stored.files) // 2)]
     return lambda observation: perceptron(layers, observation)
 
@@ -279,3 +333,7 @@ def perceptron(layers: Sequence[tuple[Array, Array]], x: Array) -> Array:
     W, b = layers[-1]
     result: Array = x @ W + b
     return result
+
+
+KINDS: Mapping[str, Callable[[bytes], Network]] = {".onnx": _onnx, ".pt": _torch_script, ".npz": _layers}
+"""Endings of files of networks, and what runs them."""

@@ -15,10 +15,11 @@ from numpy.typing import ArrayLike
 
 from ..control.gait import StandTrot, TrotParameters, joint_gains
 from ..control.limbs import Legs
+from ..control.policy import PlantPolicy, PolicySpec, policy_of
 from ..core.arrays import Array
 from ..errors import ParameterError, RobotDynamicsError
 from ..model.model import Model
-from ..simulation.plant import Measurement, Plant
+from ..simulation.plant import Plant
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 COMMANDS_TOPIC = "/joint_commands"
@@ -202,67 +203,36 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Policy:
-    """A network in an ONNX file, as legged-robot trainings export it: observation (1, 9 + 3 n) -> action (1, n).
+class Learned:
+    """A learned policy under one command [v_x, v_y, omega_z], at its own rate; network: what its file holds.
 
-    The observation: angular velocity of the base [rad/s], direction of gravity in base axes (unit), the command
-    [v_x, v_y, omega_z], joint positions less `default`, joint velocities, the last action; each of the figures named in
-    `scales` times its scale. q_des = default + action_scale * action.
+    period [s] of a tick; the policy answers in the first of as many as its rate leaves, and the answer is held.
     """
 
-    name: str
+    spec: PolicySpec
     network: bytes
-    default: Array
-    kp: float
-    kd: float
-    action_scale: float = 0.25
+    period: float
     command: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    scales: Mapping[str, float] = field(default_factory=dict)
 
     def begin(self, model: Model, seed: int) -> Act:
         """As Controller."""
-        session = self._session()
-        n = len(model.joint_names)
-        source = session.get_inputs()[0].name
-        last = np.zeros(n)
+        policy = PlantPolicy(policy_of(self.spec, self.network), model)
+        asked, ticks = np.array(self.command), self.ticks()
+        held: Command = ()
 
         def answer(tick: int, plant: Plant) -> Command:
-            nonlocal last
-            observation = self.observe(plant.measure(), last)[None].astype(np.float32)
-            try:
-                action = np.asarray(session.run(None, {source: observation})[0], dtype=float).ravel()
-            except Exception as error:
-                raise ParameterError(f"policy '{self.name}': {str(error).splitlines()[0]}") from None
-            if action.shape != (n,) or not np.isfinite(action).all():
-                raise ParameterError(f"policy '{self.name}' must answer {n} finite numbers, got {action}")
-            last = action
-            return self.default + self.action_scale * action, np.zeros(n), self.kp, self.kd
+            nonlocal held
+            if tick % ticks == 0:
+                held = policy.command(plant, asked, tick * self.period)
+            return held
 
         return answer
 
-    def observe(self, measured: Measurement, last: Array) -> Array:
-        """Lay out the observation (9 + 3 n,)."""
-        x, y, z, w = measured.orientation
-        down = np.array([2.0 * (w * y - x * z), -2.0 * (y * z + w * x), 2.0 * (x * x + y * y) - 1.0])
-        parts = {
-            "angular_velocity": measured.angular_velocity,
-            "gravity": down,
-            "command": np.array(self.command),
-            "position": measured.position - self.default,
-            "velocity": measured.velocity,
-            "action": last,
-        }
-        return np.concatenate([self.scales.get(name, 1.0) * part for name, part in parts.items()])
-
-    def _session(self) -> Any:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1  # runs are what is done side by side
-        try:
-            return onnxruntime.InferenceSession(self.network, options, providers=["CPUExecutionProvider"])
-        except Exception as error:
-            raise ParameterError(f"'{self.name}' is no policy in ONNX: {str(error).splitlines()[0]}") from None
-
-
-SCALES = ("angular_velocity", "gravity", "command", "position", "velocity", "action")
+    def ticks(self) -> int:
+        """How many ticks an answer is held. Raises ParameterError if that is no whole number."""
+        ratio = 1.0 / (self.spec.rate * self.period)
+        if abs(ratio - max(round(ratio), 1)) > 1e-6 * ratio:
+            raise ParameterError(
+                f"the policy answers every {1.0 / self.spec.rate:g} s, no whole number of periods of {self.period:g} s"
+            )
+        return round(ratio)

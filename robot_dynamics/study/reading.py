@@ -19,15 +19,15 @@ from ..contact.terrain import Plane, Surface
 from ..contact.world import load_world
 from ..control.gait import joint_gains
 from ..control.limbs import find_legs
+from ..control.policy import PolicySpec, read_network, read_spec
 from ..control.simulation import chosen_points, home_pose, leg_reach
-from ..core.arrays import Array
 from ..dynamics.kinematics import Points
 from ..errors import ModelError
 from ..model.model import Model
 from ..model.urdf import load_urdf
 from ..share import share_folder
 from ..simulation.plant import PlantParams
-from .controllers import SCALES, Controller, Function, Policy, Stream, bag_stream, gait_stream, load_function
+from .controllers import Controller, Function, Learned, Stream, bag_stream, gait_stream, load_function
 from .document import Entry, read_document
 from .runs import FIGURES, Study, column
 from .sampling import KINDS, SAMPLING, Parameter, Value, cells
@@ -222,7 +222,7 @@ class _Reader:
             if name in ("trot", "weight"):
                 figures[name] = option.flag()
             elif name == "steer":
-                figures[name] = self._vector(option, 3)
+                figures[name] = self._vector(option)
             else:
                 figures[name] = option.number(0.0, open_low=name not in ("kp", "kd", "lift"))
         where = entry or self.entries["controller"]
@@ -233,11 +233,11 @@ class _Reader:
     def _feet(self) -> list[Entry]:
         return self.entries["feet"].items() if "feet" in self.entries else []
 
-    def _vector(self, entry: Entry, length: int) -> tuple[float, ...]:
-        numbers = tuple(x.number() for x in entry.items())
-        if len(numbers) != length:
-            raise entry.error(f"must be {length} numbers, got {len(numbers)}")
-        return numbers
+    def _vector(self, entry: Entry) -> tuple[float, float, float]:
+        numbers = [x.number() for x in entry.items()]
+        if len(numbers) != 3:
+            raise entry.error(f"must be 3 numbers, got {len(numbers)}")
+        return numbers[0], numbers[1], numbers[2]
 
     def _gains(self, options: Mapping[str, Entry]) -> tuple[float, float]:
         """Gains of a controller: its own, or those that fit the robot."""
@@ -266,26 +266,14 @@ class _Reader:
         return Function(name, options)
 
     def _policy(self, entry: Entry) -> Controller:
-        options = entry.entries(("file", "kp", "kd", "action_scale", "command", "scales", "default"), ("file",))
-        path = self.file(options["file"], "")
-        figures: dict[str, Any] = {}
-        if "action_scale" in options:
-            figures["action_scale"] = options["action_scale"].number()
-        if "command" in options:
-            figures["command"] = self._vector(options["command"], 3)
-        if "scales" in options:
-            figures["scales"] = {name: x.number() for name, x in options["scales"].entries(SCALES).items()}
-        kp, kd = self._gains(options)
-        policy = Policy(path.name, path.read_bytes(), self._default(options.get("default")), kp, kd, **figures)
-        entry.made(policy.begin, self.model, 0)
-        return policy
-
-    def _default(self, entry: Entry | None) -> Array:
-        """Joint positions (n,) that a policy's actions add to: by name, else those of the start."""
-        joints = self.start[self.model.q_index].copy()
-        for name, value in (entry.entries(self.model.joint_names) if entry else {}).items():
-            joints[self.model.joint_index(name)] = value.number()
-        return joints
+        options = entry.entries(("file", "command"), ("file",))
+        spec: PolicySpec = options["file"].made(read_spec, self.file(options["file"], ""))
+        network: bytes = options["file"].made(read_network, spec)
+        self.digest.update(network)
+        command = self._vector(options["command"]) if "command" in options else (0.0, 0.0, 0.0)
+        learned = Learned(spec, network, self.period, command)
+        entry.made(learned.begin, self.model, 0)
+        return learned
 
     def _fingerprint(self) -> str:
         """Hash of what decides a run: all entries but `runs`, the files that they name, this package."""
