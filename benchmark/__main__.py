@@ -11,9 +11,13 @@ from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 
+import llvmlite.binding as llvm
+import numba
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+
+from robot_dynamics.compiler import LANES, QUAD
 
 from .calls import python_calls
 from .cpp import Cpp
@@ -69,8 +73,13 @@ def machine() -> dict[str, str]:
     packages = ("numba", "numpy", "pin", "mujoco")
     known = {d.metadata["Name"]: d.version for d in metadata.distributions()}
     processor = next((x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("model name")), ": ?")
-    versions = {name: known.get(name, "missing") for name in packages}
-    return {"processor": processor.split(": ")[1], "python": platform.python_version()} | versions
+    code = {
+        "processor": processor.split(": ")[1],
+        "compiled for": numba.config.CPU_NAME or llvm.get_host_cpu_name(),
+        "lanes": f"{LANES} robots, {QUAD} limbs",
+        "python": platform.python_version(),
+    }
+    return code | {name: known.get(name, "missing") for name in packages}
 
 
 def main() -> int:
@@ -95,6 +104,7 @@ def main() -> int:
             curves[shape][bodies] = costs
             bar.update(task, advance=1, description=f"{shape} of {bodies} bodies")
     console.print(table(measured))
+    console.print(", ".join(f"{what}: {which}" for what, which in machine().items()))
     OUTPUT.mkdir(exist_ok=True)
     figures = [asdict(row) | {"figure": row.figure, "held": row.held} for row in measured]
     text = json.dumps({"machine": machine(), "rows": figures, "growth": curves}, indent=2)

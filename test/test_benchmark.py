@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmark compares like with like: both sides are given the same robot in the same state."""
 
+import ast
+import os
 import shutil
 import subprocess
 import sys
@@ -25,6 +27,7 @@ from benchmark.kernels import ALGORITHMS, contact, loops, many  # noqa: E402
 from benchmark.robots import ROBOTS, case, go2_points, go2_stance  # noqa: E402
 from benchmark.rounds import Row, compared, interleaved  # noqa: E402
 from benchmark.simulation import mjcf  # noqa: E402
+from robot_dynamics.compiler import LANES, QUAD  # noqa: E402
 
 
 @pytest.mark.parametrize("name", [*ROBOTS, "chain", "random tree"])
@@ -116,3 +119,15 @@ def test_a_line_says_whether_the_promise_holds(ours, held):
     assert row.held == held
     assert Row("r", "w", ours, must=2.0, aim=1.0).held == held
     assert compared("r", "w", np.array([ours]), None, "x", (2.0, 1.0)).held == ""
+
+
+def test_the_benchmark_says_what_it_was_compiled_for():
+    show = "from benchmark.__main__ import machine; print(machine())"
+    environment = os.environ | {"NUMBA_CPU_NAME": "haswell"}
+    done = subprocess.run(
+        [sys.executable, "-c", show], env=environment, cwd=Path(__file__).parents[1], capture_output=True, text=True
+    )
+    said = ast.literal_eval(done.stdout)
+    assert said["processor"]
+    assert said["compiled for"] == "haswell"
+    assert said["lanes"] == f"{LANES} robots, {QUAD} limbs"
