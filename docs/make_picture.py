@@ -13,7 +13,7 @@ SHOWN = 7.0
 
 def main() -> None:
     """Run the loop and draw it."""
-    r = record(share_folder() / "urdf" / "mini_cheetah.urdf", duration=10.0, real_time_factor=0.25)
+    r, _ = record(share_folder() / "urdf" / "mini_cheetah.urdf", duration=10.0, real_time_factor=0.25)
     figure, plots = axes(3, 5.0, r)
     plots[0].plot(r.base_time - r.begin, r.base[:, 2], color="k")
     plots[0].set_ylabel("base height [m]")

@@ -4,10 +4,11 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import msgspec
+import numpy as np
 import viser
 import zstandard
 from websockets.sync.client import ClientConnection, connect
@@ -39,12 +40,24 @@ class Page:
         """Send a message as a browser does."""
         self.socket.send(msgspec.msgpack.encode(message))
 
-    def take(self) -> None:
-        """Wait for the next window of messages."""
-        data = self.socket.recv(timeout=self.patience)
-        size = int.from_bytes(data[8:16], "little")
-        inner = zstandard.ZstdDecompressor().decompress(data[16 : 16 + size])
-        self.messages += msgspec.msgpack.decode(inner)["messages"]
+    def take(self, seconds: float | None = None) -> None:
+        """Wait for the next window of messages, so long or as long as is patient; raises TimeoutError."""
+        data = self.socket.recv(timeout=self.patience if seconds is None else seconds)
+        at = 16 + int.from_bytes(data[8:16], "little")
+        inner = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(data[16:at]))
+        arrays = []
+        for size in inner["binaryBufferLengths"]:
+            at += -at % 8
+            arrays.append(data[at : at + size])
+            at += size
+        self.messages += with_arrays(inner["messages"], arrays)
+
+    def poll(self, seconds: float = 0.05) -> list[dict[str, Any]]:
+        """Return what has come, or comes within so long."""
+        with suppress(TimeoutError):
+            self.take(seconds)
+        messages, self.messages = self.messages, []
+        return messages
 
     def until(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """Wait for a message, and forget all up to it."""
@@ -76,9 +89,19 @@ class Page:
         )
 
 
+def with_arrays(value: Any, arrays: list[bytes]) -> Any:
+    """Put arrays, which travel behind a message, where the message refers to them."""
+    if isinstance(value, dict):
+        if "__binary_index" in value:
+            return np.frombuffer(arrays[value["__binary_index"]], value["dtype"])
+        return {key: with_arrays(item, arrays) for key, item in value.items()}
+    return [with_arrays(item, arrays) for item in value] if isinstance(value, list) else value
+
+
 @contextmanager
-def opened(address: str, patience: float) -> Iterator[Page]:
-    """Open a page at http://host:port."""
+def opened(address: str, patience: float, **options: Any) -> Iterator[Page]:
+    """Open a page at http://host:port; options are those of the socket."""
     url = address.replace("http://", "ws://")
-    with connect(url, subprotocols=[f"viser-v{viser.__version__}"], max_size=None, ping_interval=None) as socket:
+    protocols = [f"viser-v{viser.__version__}"]
+    with connect(url, subprotocols=protocols, max_size=None, ping_interval=None, **options) as socket:
         yield Page(socket, patience)

@@ -307,7 +307,7 @@ def test_a_setup_that_is_none_and_a_snapshot_that_is_none_are_refused(bag, tmp_p
             msg.data = np.zeros_like(msg.data)
         return msg
 
-    for name, change, sentence in (("a", other_setup, "no setup of a plant"), ("b", other_snapshot, "no snapshot")):
+    for name, change, sentence in (("a", other_setup, "no setup of a node"), ("b", other_snapshot, "no snapshot")):
         with Bag(copied(bag, tmp_path / name, change)) as found, pytest.raises(BagError, match=sentence):
             read_run(found)
     with pytest.raises(SnapshotError):

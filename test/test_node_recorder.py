@@ -17,8 +17,13 @@ pytest.importorskip("rich", reason="needs rich (extra `cli`)")
 
 from ros_nodes import PATIENCE, Process
 
+from robot_dynamics.bags.accounts import watch
+from robot_dynamics.bags.answers import feed
+from robot_dynamics.bags.heard import find_topics
 from robot_dynamics.bags.replay import Replay, read_run
+from robot_dynamics.bags.setups import read_setup
 from robot_dynamics.core.bag import Bag
+from robot_dynamics.ros.parameters import FeedforwardParameters, MonitorParameters
 
 pytestmark = pytest.mark.ros
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,6 +67,42 @@ def test_what_was_recorded_is_redone(tmp_path, number):
         comparison = Replay(read_run(bag)).go()
     assert comparison.identical
     assert comparison.ticks > 200
+
+
+def test_what_nodes_answered_is_answered_again(tmp_path):
+    """The same numbers as live, before limits and after, whatever came in what order."""
+    folder, simulated = tmp_path / "run", ("-p", "use_sim_time:=true")
+    process = recorder(folder)
+    paced = ("update_rate:=500.0", "timestep:=0.002", "real_time_factor:=0.5", "efforts_alone:=false")
+    fed = ("dry_run:=false", "ramp_time:=0.3", "reference_topic:=joint_commands")
+    nodes = [
+        Process("plant", *(x for text in paced for x in ("-p", text))),
+        Process("feedforward", *simulated, *(x for text in fed for x in ("-p", text))),
+        Process("monitor", *simulated),
+        Process("controller", *simulated, "-p", "stand_time:=0.4", "-p", "weight:=false"),
+    ]
+    try:
+        grown(folder, 2_500_000)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
+    finally:
+        for node in nodes[::-1]:
+            node.end()
+    assert process.returncode == 0, err
+    with Bag(folder) as bag:
+        setup = read_setup(bag, "/feedforward", FeedforwardParameters())
+        topics = find_topics(bag, "", "/feedforward", "/joint_commands")
+        live = feed(setup.model(), setup.parameters, bag, topics).live
+        watched = read_setup(bag, "/monitor", MonitorParameters())
+        topics = find_topics(bag, "", "/monitor")
+        live |= watch(watched.model(), watched.parameters, bag, topics, "/monitor/energy_stamped").live
+    assert live.keys() == {"total", "efforts", "model error", "energy", "work"}
+    for name in ("total", "efforts"):
+        assert live[name].compared > 500
+        assert live[name].same == live[name].compared, live[name]
+    for name in ("model error", "energy"):
+        assert live[name].same == live[name].compared > 5, live[name]
+    assert live["work"].close > 0, live["work"]  # but for where the monitor itself lost states, which it leaves out
 
 
 def test_a_folder_that_exists_is_refused(tmp_path):

@@ -4,11 +4,14 @@
 
 import re
 import signal
+import socket
 import urllib.request
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import cache
+from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,10 +22,14 @@ pytest.importorskip("yourdfpy", reason="the extra 'view' is not installed")
 
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from nav_msgs.msg import Odometry
-from page_client import opened
+from page_client import Page, opened
+from rcl_interfaces.srv import SetParameters
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from ros_nodes import BEST_EFFORT, PATIENCE, URDF, Process, Sensors, peer, running
-from std_msgs.msg import String
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout, String, UInt32
+from std_srvs.srv import SetBool, Trigger
+from websockets.exceptions import InvalidStatus
 
 from robot_dynamics import body_pose, load_urdf, neutral
 from robot_dynamics.spatial import quaternion_from_rotation
@@ -129,6 +136,153 @@ def test_whoever_looks_pushes_and_loads_and_the_plant_moves():
         us.until(lambda: float(us.status("plant").get("mass [kg]", 0.0)) > 9.5, "the plant to carry it")
         page.set(labels["paused"], True)
         us.until(lambda: us.status("plant").get("message", "").endswith("paused"), "the pause")
+        assert node.end() == (0, [])
+
+
+CONTROLS = {
+    "paused": ("plant/pause", (True, False)),
+    "reset": ("plant/reset", (True,)),
+    "real-time factor": ("plant/set_parameters", ("0.5", "as fast as possible")),
+    "trot": ("controller/gait", (True, False)),
+    "feed-forward enabled": ("feedforward/enable", (False, True)),
+    "emergency stop": ("plant/estop", (True,)),
+    "release the stop": ("feedforward/estop", (True,)),
+}
+"""The service that each control calls, and values that it can have."""
+KINDS = {"plant/reset": Trigger, "plant/set_parameters": SetParameters}
+
+
+def offer(us, name: str) -> list[Any]:
+    """Offer a service that agrees to everything; returns its requests."""
+    kind, requests = KINDS.get(name, SetBool), []
+
+    def agree(request: Any, response: Any) -> Any:
+        requests.append(request)
+        return response
+
+    us.node.create_service(kind, name, agree)
+    return requests
+
+
+def meant(label: str, request: Any) -> Any:
+    """What a request asks for, as the value of its control."""
+    if isinstance(request, SetParameters.Request):
+        (parameter,) = request.parameters
+        assert parameter.name == "real_time_factor"
+        return {0.0: "as fast as possible"}.get(parameter.value.double_value, f"{parameter.value.double_value:g}")
+    return (not request.data if label == "release the stop" else request.data) if hasattr(request, "data") else True
+
+
+def test_every_control_calls_its_service_with_what_it_says():
+    node = viewer()
+    with running(node), peer() as us:
+        names = {name for name, _ in CONTROLS.values()} | {"feedforward/estop"}
+        offered = {name: offer(us, name) for name in sorted(names)}
+        steps = us.listen(UInt32, "plant/step", 10)
+        node.await_line("ready")
+        with opened(address(node), PATIENCE) as page:
+            identifiers = controls(page, "ticks", *CONTROLS)
+            for label, (name, values) in CONTROLS.items():
+                operate(us, page, identifiers[label], values, lambda name=name, label=label: [
+                    meant(label, request) for request in offered[name]
+                ])  # fmt: skip
+            operate(us, page, identifiers["ticks"], ("10", "100"), lambda: [str(step.data) for step in steps])
+        assert offered["feedforward/estop"][-1].data is False
+        assert node.end() == (0, [])
+
+
+def controls(page: Page, *labels: str) -> dict[str, str]:
+    """Identifiers of controls by label, in whatever order they come."""
+    found: dict[str, str] = {}
+
+    def noted(m: dict[str, Any]) -> bool:
+        if (label := m.get("props", {}).get("label")) in labels:
+            found[label] = m["uuid"]
+        return len(found) == len(labels)
+
+    page.until(noted)
+    return found
+
+
+def operate(us, page: Page, control: str, values: tuple[Any, ...], asked: Callable[[], list[Any]]) -> None:
+    """Work a control until somebody hears it, and then give it each value once and wait for what it asks for."""
+    attempts = cycle(values)
+
+    def heard() -> bool:
+        page.set(control, next(attempts))
+        us.spin(0.3)
+        return bool(asked())
+
+    us.until(heard, "anything that the control asks for")
+    for value in values:
+        page.set(control, value)
+        us.until(lambda value=value: asked()[-1] == value, f"the control to ask for {value}")
+
+
+def test_plots_show_the_numbers_of_their_topics():
+    node = viewer()
+    with running(node), peer() as us, opened(address(node), PATIENCE) as page:
+        node.await_line("ready")
+        sensors = Sensors(us)
+
+        def state() -> None:
+            sensors.now += 0.01
+            sensors.send(0.1)
+
+        chosen = controls(page, "plot", "joint")
+        see(us, state)
+        page.set(chosen["joint"], "FR_knee")
+        label = "kinetic [J], lost [s], balance_error [J]"
+        energy = Float64MultiArray(
+            layout=MultiArrayLayout(dim=[MultiArrayDimension(label=label, size=3)]), data=[3.5, 0.25, -0.5]
+        )
+        joints = JointState(name=["FR_hip", "FR_knee"], effort=[7.0, 1.25])
+        for plot, topics, wanted in (
+            ("torque of a joint", {"feedforward/torque/contact": joints}, {"contact": 1.25, "measured": 0.0}),
+            ("residual of a joint", {"monitor/residual": joints}, {"residual": 1.25}),
+            ("energy", {"monitor/energy": energy}, {"kinetic": 3.5, "balance_error": -0.5}),
+        ):
+            page.set(chosen["plot"], plot)
+            sends = [lambda topic=topic, msg=msg: us.send(topic, msg) for topic, msg in topics.items()]
+            assert shown(us, page, [*sends, state], wanted.keys()) == wanted
+        assert node.end() == (0, [])
+
+
+def shown(us, page: Page, sends: list[Callable[[], object]], curves: Any) -> dict[str, float]:
+    """Last values of curves of a plot, which is drawn from what is sent meanwhile."""
+    labels: list[str] = []
+
+    def drawn() -> dict[str, float]:
+        for send in sends:
+            send()
+        data = None
+        for m in page.poll():
+            if m["type"] == "GuiUplotMessage":
+                labels[:] = [series["label"] for series in m["props"]["series"]]
+            data = m.get("updates", m.get("props", {})).get("data", data)
+        whole = data is not None and set(curves) <= set(labels)
+        return {curve: float(data[labels.index(curve)][-1]) for curve in curves} if whole else {}
+
+    return us.until(drawn, f"curves {sorted(curves)}")
+
+
+def test_pages_of_other_sites_are_refused():
+    """Also those that give their own name the address of this computer."""
+    node = viewer(urdf=None)
+    with running(node):
+        port = int(address(node).rpartition(":")[2])
+        for name, origin, welcome in (
+            ("127.0.0.1", f"http://127.0.0.1:{port}", True),
+            ("localhost", f"http://localhost:{port}", True),
+            ("127.0.0.1", "http://elsewhere.example", False),
+            ("127.0.0.1", "http://127.0.0.1:1", False),
+            ("127.0.0.1", "null", False),
+            ("elsewhere.example", f"http://elsewhere.example:{port}", False),
+        ):
+            line = socket.create_connection(("127.0.0.1", port))
+            refusal = nullcontext() if welcome else pytest.raises(InvalidStatus, match="403")
+            with line, refusal, opened(f"http://{name}:{port}", PATIENCE, sock=line, origin=origin) as page:
+                page.until(lambda m: True)
         assert node.end() == (0, [])
 
 

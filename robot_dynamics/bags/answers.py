@@ -1,236 +1,262 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A bag given to what the nodes `feedforward` and `monitor` decide with, at full speed: the same numbers as live.
+"""A bag given to what the node `feedforward` decides with, at full speed: the same efforts as live.
 
-A message counts from when it was recorded. Where several are as old as each other, base and contacts come before the
-joint state of their stamp, as a plant sends them.
+Where that node told of its inputs, each answer is redone from the messages that it had. Else a message counts from when
+it was sent, and base and contacts come before the joint state of their stamp, as a plant sends them.
 """
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..control.contacts import ContactForces
-from ..control.feeder import Feeder
-from ..control.feedforward import PARTS, Feedforward, Mode
-from ..control.guard import EffortLimiter, InputGuard
-from ..control.limbs import find_legs
-from ..control.monitor import Account, Companions, Ledger, Residual
-from ..control.state import MeasuredState, StanceFlags
+from ..control.feedforward import PARTS
+from ..control.guard import InputGuard
+from ..control.imu import ImuMount
+from ..control.inputs import Inputs, Used
+from ..control.payload import Payloads
 from ..core.arrays import Array
 from ..core.bag import Bag, BagError
+from ..errors import RobotDynamicsError
 from ..model.model import Model
-from .messages import base_of, points_of, stamp_of
+from ..ros.feedforward_params import make_feeder
+from ..ros.parameters import FeedforwardParameters
+from .heard import Attitude, Base, Event, Load, Progress, Seen, Sent, Told, Topics, Total, Touch, Wanted, heard
 
-JOINT_STATE, ODOMETRY, CONTACTS = (
-    "sensor_msgs/msg/JointState",
-    "nav_msgs/msg/Odometry",
-    "sensor_msgs/msg/MultiDOFJointState",
-)
-MAX_AGE = 0.1
-"""Of what counts as measured [s], as the nodes' `state_timeout`."""
-RESIDUAL_PERIOD = 0.01
-"""Of the model error [s], as the monitor's `residual_rate`."""
-FRICTION, THRESHOLD, FILTER = 0.5, 5.0, 0.005
-"""Defaults of the feed-forward node: friction assumed, force of a foot that stands [N], filter of a reference [s]."""
-Progress = Callable[[float], None]
+CLOSE = 1e-6
+"""Difference of efforts that is none [N m or N]."""
+SHORT = 0.1
+"""Contacts and references older than this count for nothing [s]."""
+EPS = 1e-17
+"""What is so small a part of a number does not show."""
 
 
-class Seen(NamedTuple):
-    """A joint state: stamp [s], names, columns; empty where it has none."""
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How numbers compare with those that a node told: how many are the same bit by bit, and how many within CLOSE.
 
-    stamp: float
-    names: tuple[str, ...]
-    columns: tuple[Array, Array, Array]
-
-
-class Base(NamedTuple):
-    """A base state: stamp [s], pose (7,), twist (6,), child frame."""
-
-    stamp: float
-    pose: list[float]
-    twist: list[float]
-    frame: str
-
-
-class Touch(NamedTuple):
-    """Contact forces: stamp [s], links, positions and forces (k, 3)."""
-
-    stamp: float
-    links: tuple[str, ...]
-    position: Array
-    force: Array
-
-
-class Wanted(NamedTuple):
-    """Velocities that are wanted: stamp [s], names, velocities."""
-
-    stamp: float
-    names: tuple[str, ...]
-    velocity: Array
-
-
-def heard(bag: Bag, topic: str, progress: Progress, reference: str = "") -> Iterator[Seen | Base | Touch | Wanted]:
-    """Yield what the nodes hear of a bag: joint states of `topic` (the usual one if empty), odom, contacts, reference.
-
-    Raises
-    ------
-    BagError
-        It has no such joint states, or is damaged.
+    compared : how many there are of both. largest : largest difference. unknown : how many more were not compared, for
+    the bag lacks what the node had.
     """
-    found = topic or bag.ending("joint_states") or bag.only(JOINT_STATE)
-    if bag.topics.get(found) != JOINT_STATE:
-        raise BagError(f"'{bag.path}' has no {JOINT_STATE} on '{found}'; it holds {', '.join(sorted(bag.topics))}")
-    around = found.rsplit("/", 1)[0]
-    base, contacts = (f"{around}/{name}" for name in ("odom", "contacts"))
-    if reference and bag.topics.get(reference) != JOINT_STATE:
-        raise BagError(f"'{bag.path}' has no {JOINT_STATE} on '{reference}'; it holds {', '.join(sorted(bag.topics))}")
-    counts, names = bag.counts(), [found, base, contacts, *([reference] if reference else [])]
-    total = max(1, sum(counts.get(name, 0) for name in names))
-    for k, (name, _, msg) in enumerate(bag.messages(*names)):
-        stamp = 1e-9 * stamp_of(msg)
-        if not k % 1000:
-            progress(k / total)
-        if name == found:
-            yield Seen(stamp, tuple(msg.name), (msg.position, msg.velocity, msg.effort))
-        elif name == reference:
-            yield Wanted(stamp, tuple(msg.name), msg.velocity)
-        elif name == base and bag.topics[base] == ODOMETRY:
-            yield Base(stamp, *base_of(msg), msg.child_frame_id)
-        elif name == contacts and bag.topics[contacts] == CONTACTS:
-            yield Touch(stamp, *points_of(msg))
+
+    compared: int
+    same: int
+    close: int
+    largest: float
+    unknown: int = 0
+
+    def __str__(self) -> str:
+        """In a sentence."""
+        if not self.compared:
+            return f"none of {self.unknown} could be compared: the bag lacks what the node had"
+        said = f"{self.same} of {self.compared} ({100.0 * self.same / self.compared:.4g} %) are the same bit by bit"
+        if others := self.compared - self.same:
+            said += f", {self.close - self.same} of the other {others} within {CLOSE:g}, {self.largest:.3g} at most"
+        return said + (f"; of {self.unknown} more the bag lacks what the node had" if self.unknown else "")
+
+
+def agreement(pairs: Sequence[tuple[Array, Array]], unknown: int = 0) -> Agreement:
+    """Compare recorded and recomputed numbers (n,), pair by pair."""
+    apart = np.array([np.abs(a - b).max(initial=0.0) for a, b in pairs])
+    same = sum(np.array_equal(a, b) for a, b in pairs)
+    return Agreement(len(pairs), same, int((apart <= CLOSE).sum()), float(apart.max(initial=0.0)), unknown)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fed:
-    """What a feed-forward answered: stamp (N,) [s]; measured (N, n) efforts, nan where none came; parts (5, N, n)."""
+    """What a feed-forward answered: stamp (N,) [s]; measured (N, n) efforts, nan where none came; parts (5, N, n).
+
+    efforts (N, n) after all limits. live : how `total` and `efforts` compare with those that the node of the bag told,
+    empty where none told of its inputs.
+    """
 
     stamp: Array
     measured: Array
     parts: Array
+    efforts: Array
     refused: dict[str, int]
+    live: dict[str, Agreement]
 
 
-def feed(
-    model: Model, mode: Mode, bag: Bag, topic: str, progress: Progress = lambda _: None, reference: str = ""
-) -> Fed:
-    """Answer every joint state of a bag with the efforts that its motion needs, before any limit (H4).
+class Answerer:
+    """The feed-forward of a node, given the messages of a bag in the order in which they were sent."""
 
-    The wanted accelerations are those of the velocities of the topic `reference`; 0 without one, as the node has it.
-    """
-    feeder = make_feeder(model, mode)
-    state, rows, guard = feeder.state, [], InputGuard(model.joint_names, MAX_AGE)
-    for x in heard(bag, topic, progress, reference):
-        if isinstance(x, Wanted):
-            where = guard.accept_named(x.names, (x.velocity,), x.stamp, x.stamp) if len(x.velocity) else None
-            if where is not None:
-                feeder.reference.set_velocity(where, x.velocity, x.stamp)
-        elif isinstance(x, Base):
+    def __init__(self, model: Model, v: FeedforwardParameters):
+        """Put it together as the node does."""
+        self.model, self.feeder = model, make_feeder(model, v)
+        self.references = InputGuard(model.joint_names, v.state_timeout)
+        self.imu, self.payloads = ImuMount(model, v.imu_link), Payloads(model)
+        self.rows: list[tuple[float, Array, list[Array], Array]] = []
+
+    def take(self, x: Event) -> None:
+        """Take what came; a joint state is answered."""
+        if isinstance(x, Seen):
+            self.answer(x)
+        else:
+            self.use(x)
+
+    def use(self, x: Event) -> None:
+        """Take what comes beside joint states, as the node does."""
+        feeder, state = self.feeder, self.feeder.state
+        if isinstance(x, Base):
             state.set_base(x.pose, x.twist, x.stamp, x.stamp, x.frame)
         elif isinstance(x, Touch):
             feeder.stance.set_forces(x.links, x.force, x.stamp)
-        elif state.set_joints(x.names, *x.columns, x.stamp, x.stamp):
-            parts = feeder.feedforward.parts(feeder.wanted(x.stamp))
-            effort = state.effort.copy() if state.has_effort else np.full(len(state.effort), np.nan)
-            rows.append((x.stamp, effort, [getattr(parts, name) for name in PARTS]))
-    if not rows:
-        raise BagError(f"'{bag.path}': no joint state suits '{model.name}': {state.joints.problem or 'there is none'}")
-    stamp, measured, torque = (np.array([row[i] for row in rows]) for i in range(3))
-    return Fed(stamp, measured, torque.transpose(1, 0, 2), state.counts())
+        elif isinstance(x, Wanted):
+            where = self.references.accept_named(x.names, (x.position, x.velocity), x.stamp, x.stamp)
+            if where is not None:
+                feeder.reference.set_velocity(where, x.velocity, x.stamp)
+        elif isinstance(x, Attitude):
+            if state.base.receipt is None:
+                state.take_attitude(self.imu.mount, x.numbers, x.stamp, x.stamp)
+        elif isinstance(x, Load):
+            with suppress(RobotDynamicsError):  # the node refused it, too
+                feeder.carry(self.payloads.put(x.link, x.mass, x.com, x.inertia))
+
+    def answer(self, x: Seen) -> bool:
+        """Answer a joint state, if it is one of this robot."""
+        feeder, state = self.feeder, self.feeder.state
+        if not state.set_joints(x.names, *x.columns, x.stamp, x.stamp):
+            return False
+        efforts = feeder.efforts(x.stamp).copy()
+        parts = feeder.feedforward.parts(feeder.solution)
+        measured = state.effort.copy() if state.has_effort else np.full(len(state.effort), np.nan)
+        self.rows.append((x.stamp, measured, [getattr(parts, name) for name in PARTS], efforts))
+        return True
+
+    def live(self) -> dict[str, Agreement]:
+        """How the answers compare with those of a node."""
+        return {}
 
 
-def make_feeder(model: Model, mode: Mode) -> Feeder:
-    """Put the feed-forward together as its node does."""
-    feet = find_legs(model).feet if mode == "stance" and model.floating_base else None
-    used: Mode = "inverse_dynamics" if mode == "stance" and feet is None else mode
-    state = MeasuredState(model, MAX_AGE)
-    stance = StanceFlags(() if feet is None else feet.link, THRESHOLD, MAX_AGE)
-    feedforward = Feedforward(model, used, state.q, state.qd, feet, FRICTION)
-    return Feeder(model, feedforward, state, stance, EffortLimiter(model.effort_limit), FILTER)
+class Redoer(Answerer):
+    """The feed-forward of a node that told of its inputs: answers come from the messages that they came from live."""
 
+    streams: ClassVar[dict[str, type]] = {"odom": Base, "imu/data": Attitude, "contacts": Touch, "reference": Wanted}
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Watched:
-    """What a monitor found: stamp (R,) [s] and residual (R, n) [N m or N]; rms, suggestion (3, n); the last account.
+    def __init__(self, model: Model, v: FeedforwardParameters):
+        """Know nothing yet."""
+        super().__init__(model, v)
+        self.states: deque[Seen] = deque()
+        self.waiting: dict[type, deque[Any]] = defaultdict(deque)
+        self.used: dict[str, Used] = {}
+        self.found = dict.fromkeys(self.streams, False)
+        self.filter, self.doubt, self.referred = v.reference_filter, 1.0, -np.inf
+        self.certain: list[bool] = []
+        self.totals: dict[float, Array] = {}
+        self.sent: dict[float, Array] = {}
+        self.lacking = 0
 
-    suggestion : armature, viscous and Coulomb friction of each joint that would explain its residual; 0 where none.
-    """
+    def take(self, x: Event) -> None:
+        """Keep what came until the node tells that it has used it."""
+        if isinstance(x, Told):
+            self.redo(x)
+        elif isinstance(x, Seen):
+            keep(self.states, x)
+        elif isinstance(x, Total | Sent):
+            told = self.totals if isinstance(x, Total) else self.sent
+            if x.names == self.model.joint_names:
+                told.setdefault(x.stamp, x.effort)
+        elif isinstance(x, Load):
+            self.use(x)
+        else:
+            keep(self.waiting[type(x)], x)
 
-    stamp: Array
-    residual: Array
-    rms: Array
-    suggestion: Array
-    account: Account | None
-    states: int
-    refused: dict[str, int]
-
-
-class Watcher:
-    """Accounts for every joint state as the node `monitor` does."""
-
-    def __init__(self, model: Model, span: int):
-        """Keep statistics over the last `span` residuals."""
-        self.model, self.state, self.forces = model, MeasuredState(model, MAX_AGE), ContactForces(model)
-        self.ledger, self.residual = Ledger(model), Residual(model, span, RESIDUAL_PERIOD)
-        self.bases, self.touches = Companions[Base](), Companions[Touch]()
-        self.known: set[str] = set()
-        self.rows: list[tuple[float, Array]] = []
-        self.states = 0
-
-    def see(self, x: Seen) -> None:
-        """Account for a joint state with the base and the contacts of its stamp."""
-        s, stamp = self.state, x.stamp
-        for base in self.bases.due(stamp, stamp):
-            if s.set_base(base.pose, base.twist, base.stamp, stamp, base.frame):
-                self.now_known("base")
-        for touch in self.touches.due(stamp, stamp):
-            self.forces.set_forces(touch.links, touch.position, touch.force)
-            self.now_known("contacts")
-        if not s.set_joints(x.names, *x.columns, stamp, stamp):
+    def redo(self, told: Told) -> None:
+        """Give the answer of a stamp."""
+        streams = told.inputs.streams
+        for name, used in streams.items():
+            self.catch_up(name, used)
+        needed = ["odom" if streams["odom"].number or not streams["imu/data"].number else "imu/data"]
+        needed += [name for name in ("contacts", "reference") if abs(told.stamp - streams[name].stamp) <= SHORT]
+        certain = all(self.found[name] or not streams[name].number for name in needed)
+        certain &= self.doubt < EPS or "reference" not in needed
+        while self.states and self.states[0].stamp < told.stamp:
+            self.states.popleft()
+        if not self.states or self.states[0].stamp > told.stamp:
+            self.lacking += 1
             return
-        self.states += 1
-        if s.has_effort and not (self.bases.missing(stamp) or self.touches.missing(stamp)):
-            now = stamp, s.q, s.qd, s.effort, self.forces.at(s.q)
-            self.ledger.update(*now)
-            if (residual := self.residual.update(*now)) is not None:
-                self.rows.append((stamp, residual.copy()))
+        self.limit(told.inputs)
+        if self.answer(self.states.popleft()):
+            self.certain.append(certain)
+        self.feeder.limiter.gain = told.inputs.gain  # as live, where answers before it are not in the bag
 
-    def now_known(self, what: str) -> None:
-        """Begin the account anew with the first base and the first contacts."""
-        if what not in self.known:
-            self.known.add(what)
-            self.ledger = Ledger(self.model)
+    def catch_up(self, name: str, used: Used) -> None:
+        """Use the messages of a stream that the node had by then: of those up to a stamp, the last so many."""
+        before = self.used.get(name)
+        self.used[name] = used
+        waiting, due = self.waiting[self.streams[name]], []
+        while waiting and waiting[0].stamp <= used.stamp:
+            due.append(waiting.popleft())
+        count = used.number - before.number if before is not None else len(due)
+        if before is not None and count <= 0:
+            return
+        whole = len(due) >= count if before is not None else len(due) == used.number
+        for x in due[-count:] if count else ():
+            self.use(x)
+            if isinstance(x, Wanted):
+                self.refer(x.stamp)
+        if name == "reference" and not whole:
+            self.doubt = 1.0
+        self.found[name] = bool(due) and due[-1].stamp == used.stamp
+
+    def refer(self, stamp: float) -> None:
+        """Follow how much of the low-pass of the reference (H13) may still come from messages that the bag lacks."""
+        gap, self.referred = stamp - self.referred, stamp
+        if 0.0 < gap <= SHORT:
+            self.doubt *= self.filter / (self.filter + gap)
+        else:
+            self.doubt = 0.0  # it begins anew
+
+    def limit(self, inputs: Inputs) -> None:
+        """Enable or disable the limiter where the node has."""
+        feeder = self.feeder
+        if not self.rows or inputs.enabled != feeder.limiter.enabled:
+            feeder.enable(inputs.enabled)
+            feeder.limiter.gain = inputs.gain
+
+    def live(self) -> dict[str, Agreement]:
+        """How totals before limits, and the efforts that were sent, compare with those of the node."""
+        found = {}
+        for name, recorded, column in (
+            ("total", self.totals, lambda row: row[2][-1]),
+            ("efforts", self.sent, lambda row: row[3]),
+        ):
+            if recorded:
+                found[name] = self._compared(recorded, column)
+        return found
+
+    def _compared(self, recorded: dict[float, Array], column: Callable[..., Array]) -> Agreement:
+        answers = zip(self.rows, self.certain, strict=True)
+        rows = [(row, sure) for row, sure in answers if row[0] in recorded]
+        pairs = [(recorded[row[0]], column(row)) for row, sure in rows if sure]
+        return agreement(pairs, len(rows) - len(pairs) + self.lacking)
 
 
-def watch(model: Model, bag: Bag, topic: str, progress: Progress = lambda _: None) -> Watched:
-    """Hold every joint state of a bag against the model (M3, M4, M5); statistics are those of the whole bag."""
-    n = bag.counts().get(topic or bag.ending("joint_states"), 1)
-    watcher = Watcher(model, max(n, 1))
-    waiting: Seen | None = None
-    for x in heard(bag, topic, progress):
-        if isinstance(x, Base):
-            watcher.bases.put(x)
-        elif isinstance(x, Touch):
-            watcher.touches.put(x)
-        elif isinstance(x, Seen):  # what belongs to a joint state may be recorded just after it
-            if waiting is not None:
-                watcher.see(waiting)
-            waiting = x
-    if waiting is not None:
-        watcher.see(waiting)
-    if not watcher.rows:
-        problem = watcher.state.joints.problem or "too few carry positions and efforts"
-        raise BagError(f"'{bag.path}': no model error of '{model.name}' can be told: {problem}")
-    stamp, residual = (np.array(column) for column in zip(*watcher.rows, strict=True))
-    found = watcher.residual
-    return Watched(
-        stamp,
-        residual,
-        np.array(found.rms()),
-        np.array([list(row) for row in found.suggestion()]).reshape(-1, 3).T,
-        watcher.ledger.account(),
-        watcher.states,
-        watcher.state.counts(),
-    )
+def keep(queue: deque[Any], x: Any) -> None:
+    """Add to messages that wait; what is left of the time before it was set back is of no use."""
+    if queue and x.stamp < queue[-1].stamp:
+        queue.clear()
+    queue.append(x)
+
+
+def feed(model: Model, v: FeedforwardParameters, bag: Bag, topics: Topics, progress: Progress = lambda _: None) -> Fed:
+    """Answer joint states of a bag with the efforts that their motion needs (H4): all, or those that a node answered.
+
+    Raises
+    ------
+    BagError
+        No joint state suits the robot, or the bag is damaged.
+    """
+    answerer = Redoer(model, v) if topics.inputs else Answerer(model, v)
+    for x in heard(bag, topics, progress):
+        answerer.take(x)
+    state = answerer.feeder.state
+    if not answerer.rows:
+        raise BagError(f"'{bag.path}': no joint state suits '{model.name}': {state.joints.problem or 'there is none'}")
+    stamp, measured, parts, efforts = (np.array([row[i] for row in answerer.rows]) for i in range(4))
+    return Fed(stamp, measured, parts.transpose(1, 0, 2), efforts, state.counts(), answerer.live())

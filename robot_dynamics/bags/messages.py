@@ -126,6 +126,11 @@ def stamp_of(msg: Any) -> int:
     return int(msg.header.stamp.sec) * NANO + int(msg.header.stamp.nanosec)
 
 
+def seconds_of(msg: Any) -> float:
+    """Stamp of a message [s], to the last bit as nodes have it; 0 if it carries none."""
+    return int(msg.header.stamp.sec) + 1e-9 * int(msg.header.stamp.nanosec)
+
+
 def base_of(msg: Any) -> tuple[list[float], list[float]]:
     """Return pose (7,) and twist (6,) = [omega, v], base axes, of an Odometry."""
     p, o = msg.pose.pose.position, msg.pose.pose.orientation

@@ -2,18 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recorded run put through the plant again, tick by tick, and held against what was recorded."""
 
-import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..control.actuation import Drive
-from ..control.record import DRIVE, SETUP, SNAPSHOT, processor, read_drive, versions
-from ..control.robot import load_robot
+from ..control.record import DRIVE, SETUP, SNAPSHOT, read_drive
 from ..control.simulation import EPOCH
 from ..core.arrays import Array
 from ..core.bag import Bag, BagError
@@ -25,6 +22,7 @@ from ..ros.plant_params import sense_every, simulation
 from ..simulation.plant import Plant, SensorNoise
 from ..simulation.snapshot import SnapshotError, read_snapshot, restore
 from .messages import NANO, stamp_of
+from .setups import Setup, model_of, nodes_of, read_setup
 
 QUANTITIES = ("position", "velocity", "effort")
 JUMP = 1e-3
@@ -32,42 +30,6 @@ JUMP = 1e-3
 TOPICS = ("joint_states", "joint_commands", "odom")
 Progress = Callable[[float], None]
 """Called with the fraction done."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What the plant told of itself: versions, processor, parameters of the node, text of the URDF."""
-
-    versions: dict[str, str]
-    processor: str
-    parameters: PlantParameters
-    urdf: str
-
-    def model(self) -> Model:
-        """Return the robot, read from its own file where that is still the same: meshes are found from there."""
-        v, source = self.parameters, self.urdf
-        path = Path(v.urdf_file).expanduser()
-        if v.urdf_file and path.is_file() and path.read_text(errors="replace") == self.urdf:
-            source = str(path)
-        return model_of(source, v)
-
-    def foreign(self) -> str:
-        """Say in which versions, or on which processor, other than those here the run was recorded; "" if none."""
-        here = {**versions(), "processor": processor()}
-        there = {**self.versions, "processor": self.processor}
-        return ", ".join(f"{name} {there.get(name)} (here {x})" for name, x in here.items() if there.get(name) != x)
-
-
-def model_of(source: str, v: PlantParameters) -> Model:
-    """Load the robot as a node does."""
-    return load_robot(
-        source,
-        floating_base=v.floating_base,
-        armature=v.armature,
-        damping=v.joint_damping,
-        friction=v.joint_friction,
-        gravity=v.gravity,
-    )
 
 
 class Tick(NamedTuple):
@@ -108,7 +70,7 @@ class Row(NamedTuple):
 class Recorded:
     """A run as the bag tells it. States and commands by stamp [ns], several of one stamp in the order they came."""
 
-    setup: Setup
+    setup: Setup[PlantParameters]
     events: list[Tick | Memory] = field(default_factory=list)
     states: dict[int, deque[State]] = field(default_factory=lambda: defaultdict(deque))
     commands: dict[int, list[State]] = field(default_factory=lambda: defaultdict(list))
@@ -178,36 +140,23 @@ def plant_topics(bag: Bag) -> dict[str, str]:
     BagError
         No plant was recorded, or several.
     """
-    found = [t for t, kind in bag.topics.items() if t.endswith(f"/{SETUP}") and kind == "std_msgs/msg/String"]
+    found = nodes_of(bag, DRIVE)
     if len(found) != 1:
         held = ", ".join(sorted(bag.topics)) or "no topic at all"
         many = f"{len(found)} plants" if found else "no plant that can be redone"
         raise BagError(
             f"'{bag.path}' holds {many}: expected one topic <plant>/{SETUP} beside {DRIVE} and {SNAPSHOT}, got {held}"
         )
-    node = found[0].rsplit("/", 1)[0]
+    node = found[0]
     namespace = node.rsplit("/", 1)[0]
     own = {name: f"{node}/{name}" for name in (SETUP, DRIVE, SNAPSHOT)}
     return own | {name: f"{namespace}/{name}" for name in TOPICS}
 
 
-def read_setup(bag: Bag, topic: str) -> Setup:
-    """Return the setup of the plant; raises BagError if it is none, or if the plant was started anew with another."""
-    texts = {msg.data for _, _, msg in bag.messages(topic)}
-    if len(texts) != 1:
-        raise BagError(f"'{bag.path}' holds {len(texts)} setups of the plant on {topic}, expected one")
-    try:
-        told = json.loads(texts.pop())
-        parameters = updated(PlantParameters(), told["parameters"])
-        return Setup(dict(told["versions"]), str(told["processor"]), parameters, str(told["urdf"]))
-    except (ValueError, KeyError, TypeError, ParameterError) as problem:
-        raise BagError(f"'{bag.path}': {topic} is no setup of a plant of this version: {problem}") from None
-
-
 def read_run(bag: Bag, progress: Progress = lambda _: None) -> Recorded:
     """Read a run; raises BagError if the bag is damaged or holds none."""
     topics = plant_topics(bag)
-    setup = read_setup(bag, topics[SETUP])
+    setup = read_setup(bag, topics[SETUP].removesuffix(f"/{SETUP}"), PlantParameters())
     run, joints = Recorded(setup), setup.model().joint_names
     counts = bag.counts()
     total = max(1, sum(counts.get(topic, 0) for topic in topics.values()))
@@ -454,7 +403,7 @@ def unlike(command: State, tick: Tick) -> tuple[str, int, float, float] | None:
     return None
 
 
-def changed_plant(setup: Setup, urdf: str, given: Mapping[str, Any]) -> Redone:
+def changed_plant(setup: Setup[PlantParameters], urdf: str, given: Mapping[str, Any]) -> Redone:
     """Return a plant with another robot or other parameters; raises RobotDynamicsErrors that name them."""
     parameters = updated(setup.parameters, given)
     model = model_of(urdf, parameters) if urdf else Setup({}, "", parameters, setup.urdf).model()

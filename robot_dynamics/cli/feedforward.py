@@ -3,18 +3,23 @@
 """`robot_dynamics feedforward`: what the node of that name would answer to a bag, beside what was measured."""
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..bags.answers import Fed, feed
+from ..bags.heard import find_topics
 from ..control.feedforward import PARTS
+from ..control.inputs import INPUTS
 from ..core import report
 from ..core.bag import Bag
 from ..model.model import Model
+from ..ros.parameters import FeedforwardParameters
 from .bag_robot import add_arguments as add_bag
-from .bag_robot import prepare, robot_of
+from .bag_robot import beside, choose, prepare
 from .output import compiling_shown, write_page
 from .replay import bar, figure_of
 
@@ -29,8 +34,8 @@ HEAD = ("joint", *(f"{part}\nrms" for part in PARTS), "measured\nrms", "measured
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_bag(parser)
-    parser.add_argument("--mode", choices=MODES, default="stance", help="as the node's (default: %(default)s)")
-    parser.add_argument("--reference", default="", help="JointState topic of wanted velocities (default: none)")
+    parser.add_argument("--mode", choices=MODES, help="as the node's (default: that of the bag's node, else stance)")
+    parser.add_argument("--reference", help="JointState topic of wanted velocities (default: that node's, else none)")
 
 
 @compiling_shown()
@@ -38,13 +43,26 @@ def run(args: argparse.Namespace) -> int:
     """Print root mean squares of the parts, write the page: 0."""
     prepare(args.output)
     with bar() as show, Bag(args.bag) as bag:
-        model = robot_of(bag, args.urdf)
-        found = feed(model, args.mode, bag, args.topic, lambda done: show("answering", done), args.reference)
-    print(said := summary(found, args.bag))
+        chosen = choose(bag, args, INPUTS, FeedforwardParameters())
+        model, v, node = chosen.model, chosen.parameters, chosen.node
+        changed = bool(args.urdf or args.mode or args.reference)
+        followed = resolved(node, v.reference_topic) if node else ""
+        reference = args.reference or (followed if followed in bag.topics else "")
+        topics = find_topics(bag, args.topic, "" if args.reference else node, reference)
+        found = feed(model, replace(v, mode=args.mode or v.mode), bag, topics, lambda done: show("answering", done))
+    said = [summary(found, args.bag), *([] if changed else beside(found.live, chosen.foreign))]
+    print("\n".join(said))
     show_table(HEAD, rows(model, found))
     if args.output is not None:
         write_page(args.output, page(model, found, said, args.bag))
     return 0
+
+
+def resolved(node: str, topic: str) -> str:
+    """Name of a topic of a node in full; what it was remapped to is not known."""
+    if topic.startswith("~/"):
+        return f"{node}{topic[1:]}"
+    return topic if topic.startswith("/") else f"{node.rsplit('/', 1)[0]}/{topic}"
 
 
 def summary(found: Fed, bag: Path) -> str:
@@ -80,10 +98,10 @@ def rows(model: Model, found: Fed) -> list[tuple[str, ...]]:
     ]
 
 
-def page(model: Model, found: Fed, said: str, bag: Path) -> str:
+def page(model: Model, found: Fed, said: Sequence[str], bag: Path) -> str:
     """Write the HTML page."""
     head = [title.replace("\n", " ") for title in HEAD]
-    parts = [report.paragraph(said), report.table(head, rows(model, found))]
+    parts = [*map(report.paragraph, said), report.table(head, rows(model, found))]
     for j, joint in enumerate(model.joint_names):
         parts += [
             report.heading(joint),

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from ..bags.make import NOISE, TOPICS, Plan, make_bag
-from ..bags.replay import model_of
+from ..bags.setups import model_of
 from ..errors import ParameterError
 from ..ros.parameters import MINI_CHEETAH, PlantParameters, checked
 from ..share import share_folder

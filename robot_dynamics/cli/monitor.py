@@ -3,17 +3,20 @@
 """`robot_dynamics monitor`: model error, energy and momentum of a bag, and what would explain the error."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..bags.answers import Watched, watch
+from ..bags.accounts import ENERGIES, Watched, watch
+from ..bags.heard import RESIDUAL, find_topics
 from ..core import report
 from ..core.bag import Bag
 from ..model.model import Model
+from ..ros.parameters import MonitorParameters
 from .bag_robot import add_arguments as add_bag
-from .bag_robot import prepare, robot_of
+from .bag_robot import beside, choose, prepare
 from .feedforward import show_table
 from .output import compiling_shown, write_page
 from .replay import bar, figure_of
@@ -43,11 +46,13 @@ def run(args: argparse.Namespace) -> int:
     """Print errors and suggestions, write the page: 0."""
     prepare(args.output)
     with bar() as show, Bag(args.bag) as bag:
-        model = robot_of(bag, args.urdf)
-        found = watch(model, bag, args.topic, lambda done: show("accounting", done))
-    print(said := summary(found, args.bag))
-    for line in account(found):
-        print(line)
+        chosen = choose(bag, args, RESIDUAL, MonitorParameters())
+        model, node = chosen.model, chosen.node
+        energies = f"{node}/{ENERGIES}" if f"{node}/{ENERGIES}" in bag.topics else ""
+        topics = find_topics(bag, args.topic, node)
+        found = watch(model, chosen.parameters, bag, topics, energies, lambda done: show("accounting", done))
+    said = [summary(found, args.bag), *([] if args.urdf else beside(found.live, chosen.foreign)), *account(found)]
+    print("\n".join(said))
     show_table(HEAD, rows(model, found))
     if args.output is not None:
         write_page(args.output, page(model, found, said, args.bag))
@@ -77,10 +82,10 @@ def rows(model: Model, found: Watched) -> list[tuple[str, ...]]:
     ]
 
 
-def page(model: Model, found: Watched, said: str, bag: Path) -> str:
+def page(model: Model, found: Watched, said: Sequence[str], bag: Path) -> str:
     """Write the HTML page."""
     head = [title.replace("\n", " ") for title in HEAD]
-    parts = [report.paragraph(said), *map(report.paragraph, account(found)), report.table(head, rows(model, found))]
+    parts = [*map(report.paragraph, said), report.table(head, rows(model, found))]
     text = "Measured effort less that of the equations of motion, with damping and friction of the URDF."
     parts += [report.heading("Model error"), report.paragraph(text), report.picture(plot(model, found), "Each joint.")]
     return report.page(f"{model.name}: {bag.name} held against the model", parts)

@@ -355,6 +355,10 @@ class Residual:
         self._first, self._since = now, []
         return self._recent[-1].residual
 
+    def begin(self, stamp: float, q: Array, qd: Array) -> None:
+        """Let a period begin at this state, which has been taken."""
+        self._first, self._since = State(stamp, q.copy(), qd.copy()), []
+
     def _motion(self, first: State, now: State) -> Motion:
         """Residual between two states and what goes with it."""
         model, v = self.model, self.model.v_index

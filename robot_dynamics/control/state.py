@@ -196,7 +196,10 @@ def span(index: Indices) -> slice | Indices:
 
 
 class StanceFlags:
-    """Which feet stand, from normal forces: on above `threshold` [N], off below half of it; all after `max_age` [s]."""
+    """Which feet stand, from normal forces: on above `threshold` [N], off below half of it; all after `max_age` [s].
+
+    `accepted` counts the forces that were used, `receipt` is the time of the last ones [s], None before the first.
+    """
 
     def __init__(self, feet: Sequence[str], threshold: float, max_age: float):
         """Watch the links `feet`."""
@@ -204,6 +207,7 @@ class StanceFlags:
         self.all = np.ones(len(self.feet), dtype=bool)
         self.standing = self.all
         self.receipt: float | None = None
+        self.accepted = 0
         self._links: tuple[str, ...] = ()
         self._below = np.zeros((len(self.feet), 0))
 
@@ -217,6 +221,7 @@ class StanceFlags:
         normal = self._below.reshape(len(self.feet), len(links)) @ force[:, 2]
         limit = np.where(self.standing, 0.5, 1.0) * self.threshold
         self.standing, self.receipt = normal > limit, now
+        self.accepted += 1
 
     def at(self, now: float) -> NDArray[np.bool_]:
         """Return which feet stand (feet,): all of them while nothing recent is known.

@@ -16,23 +16,23 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
-from ..control.feeder import Feeder
-from ..control.feedforward import PARTS, Feedforward, Mode
-from ..control.guard import EffortLimiter, InputGuard
+from ..control.feedforward import PARTS
+from ..control.guard import InputGuard
 from ..control.imu import ImuMount
+from ..control.inputs import INPUTS, ROWS, write_inputs
 from ..control.limbs import find_legs
 from ..control.observer import ContactObserver
 from ..control.payload import Payloads
 from ..control.reference import Trajectory
 from ..control.stance import SOLVER
-from ..control.state import MeasuredState, StanceFlags
 from ..dynamics.kinematics import point_position
 from ..errors import RobotDynamicsError
-from ..model.model import Model
 from . import convert, wire
 from .component import ERROR, LATEST, NEWEST, RELIABLE, SENSOR, STALE, WARN, Component, quantiles, sender
+from .feedforward_params import make_feeder, make_limiter
 from .parameters import FeedforwardParameters
 from .run import run
+from .setups import tell_setup
 
 LAST_WORDS = Duration(seconds=0.1)
 """How long the zeros of a node that ends may take to arrive; destroyed with their publisher they would be lost."""
@@ -51,12 +51,7 @@ class FeedforwardNode(Component):
     def build(self) -> None:
         """Put the feeder together and warm the dynamics up."""
         v, model = self.values, self.model
-        feet = find_legs(model, [f for f in v.feet if f]).feet if v.mode == "stance" and model.floating_base else None
-        mode: Mode = "inverse_dynamics" if v.mode == "stance" and feet is None else v.mode
-        state = MeasuredState(model, v.state_timeout, v.base_frame)
-        stance = StanceFlags(() if feet is None else feet.link, v.contact_threshold, v.state_timeout)
-        feedforward = Feedforward(model, mode, state.q, state.qd, feet, v.friction)
-        self.feeder = Feeder(model, feedforward, state, stance, limiter(model, v), v.reference_filter)
+        self.feeder = make_feeder(model, v)
         legs = find_legs(model, [f for f in v.feet if f]) if v.estimate_contacts else None
         self.observer = None if legs is None else ContactObserver(legs)
         self.payloads = Payloads(model)
@@ -65,7 +60,7 @@ class FeedforwardNode(Component):
         self.odometry = wire.Intake(Odometry, self.expect_base)
         self.imu_mount, self.imu_reader = ImuMount(model, v.imu_link), wire.Reader(Imu)
         self.contact_reader, self.reference_reader = wire.Reader(MultiDOFJointState), wire.Reader(JointState)
-        self.foot_forces_message = wire.ContactWriter(stance.feet, "odom")
+        self.foot_forces_message = wire.ContactWriter(self.feeder.stance.feet, "odom")
         self.observed, self.shown = 0.0, 0.0
         self.references = InputGuard(model.joint_names, v.state_timeout)
         self.feeder.limiter.enable(not v.dry_run)
@@ -75,6 +70,7 @@ class FeedforwardNode(Component):
         self.efforts_message = wire.ArrayWriter("joints", len(self.order))
         self.command_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
         self.torque_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
+        self.inputs_message = wire.JointStateWriter(ROWS, effort=False)
         self.seconds_inside: deque[float] = deque(maxlen=1000)
         self.answered = self.sent = self.answered_stamp = 0
 
@@ -91,6 +87,8 @@ class FeedforwardNode(Component):
         self.sent_efforts = self.publisher(JointState, "~/efforts", LATEST)
         self.torques = {part: self.publisher(JointState, f"~/torque/{part}", LATEST) for part in PARTS}
         self.foot_forces = self.publisher(MultiDOFJointState, "~/foot_forces", LATEST)
+        self.inputs = self.publisher(JointState, f"~/{INPUTS}", RELIABLE)
+        tell_setup(self)
         # base and contacts come just before the joint states: who is up already answers these sooner
         if self.model.floating_base:
             self.subscription(Odometry, "odom", self.on_base, NEWEST, raw=True)
@@ -145,6 +143,10 @@ class FeedforwardNode(Component):
         self.seconds_inside.append(perf_counter() - began)
         self.answered += 1
         self.answered_stamp = intake.nanoseconds
+        if self.inputs in self.listened:
+            message = self.inputs_message
+            write_inputs(self.feeder, self.references, message.position, message.velocity)
+            self.inputs.publish(message.stamped(intake.nanoseconds))
         if self.foot_forces in self.listened:
             self.show_forces(intake.nanoseconds, now)
         return self.show_parts(intake.nanoseconds)
@@ -332,7 +334,7 @@ class FeedforwardNode(Component):
         """Use new limits, thresholds and timeouts."""
         v, feeder = self.values, self.feeder
         enabled, gain, stopped = feeder.limiter.enabled, feeder.limiter.gain, feeder.limiter.stopped
-        feeder.limiter = limiter(self.model, v)
+        feeder.limiter = make_limiter(self.model, v)
         feeder.limiter.enabled, feeder.limiter.gain, feeder.limiter.stopped = enabled, gain, stopped
         state = feeder.state
         for guard in (state.joints, state.base, state.attitude, self.references):
@@ -387,20 +389,6 @@ class FeedforwardNode(Component):
         if link := feeder.wrenches.silent(now):
             return WARN, f"no wrench on '{link}' any more", values | doubts
         return level, message, values | doubts
-
-
-def limiter(model: Model, v: FeedforwardParameters) -> EffortLimiter:
-    """Make the effort limiter that the parameters ask for."""
-    return EffortLimiter(
-        v.effort_scale * model.effort_limit,
-        rate=v.effort_rate,
-        ramp_time=v.ramp_time,
-        velocity_limit=model.velocity_limit,
-        velocity_taper=v.velocity_taper,
-        lower=model.lower,
-        upper=model.upper,
-        position_taper=v.position_taper,
-    )
 
 
 def main() -> int:

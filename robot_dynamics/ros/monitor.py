@@ -27,6 +27,7 @@ from . import convert, wire
 from .component import ERROR, LATEST, NEWEST, STALE, WARN, Component
 from .parameters import MonitorParameters
 from .run import run
+from .setups import tell_setup
 
 UNITS = {
     "momentum_error": "N s",
@@ -93,6 +94,7 @@ class MonitorNode(Component):
         self.energies = self.publisher(Float64MultiArray, "~/energy", LATEST)
         self.stamped_energies = self.publisher(DiagnosticArray, "~/energy_stamped", LATEST)
         self.joint_wrenches = self.publisher(MultiDOFJointState, "~/joint_wrenches", LATEST)
+        tell_setup(self)
         self.arrived: list[wire.Message] = []
         self.updates = [  # states first: the plant sends what belongs to a state before it
             self.waiting(JointState, "joint_states", self.on_state, EVERY),

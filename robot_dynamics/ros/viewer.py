@@ -14,6 +14,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import GetParameters
+from rclpy.time_source import CLOCK_TOPIC
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -44,6 +45,10 @@ LENGTH = 0.8
 """Length of the arrow of a force as large as the weight [m], for a robot of one metre."""
 PLANT = ("friction", "push_duration")
 """Parameters that a plant is asked for."""
+FORCES_EVERY = 3
+"""Forces are drawn in one picture of so many."""
+TOLD = 1.2
+"""Wall time after which a plant has told that it is paused [s]."""
 LEVELS = {0: "", 1: "⚠ ", 2: "⛔ ", 3: "… "}
 
 
@@ -90,9 +95,10 @@ class ViewerNode(Component):
         self.contact_reader, self.force_reader = wire.Reader(MultiDOFJointState), wire.Reader(MultiDOFJointState)
         self.weight = max(float(model.mass * np.linalg.norm(model.gravity)), 1e-6)
         self.size = size_of(model, self.state.q)
-        self.push_duration, self.friction = 0.1, v.friction
+        self.push_duration, self.pulling = 0.1, False
+        self.pen = ForcePen(v.friction, self.weight, LENGTH * self.size)
         self.statuses: dict[str, tuple[int, str]] = {}
-        self.drawings, self.receipt, self.stamp = 0, -np.inf, 0.0
+        self.drawings, self.receipt, self.stamp = 0, -np.inf, 0.0  # the second by the steady clock of this computer
         on_page(self.server, lambda: self._put_figures(found))
 
     def _put_figures(self, found: Any) -> None:
@@ -130,10 +136,8 @@ class ViewerNode(Component):
 
     def start(self) -> None:
         """Listen; nothing wakes up when a message comes."""
-        self.updates = [
-            self.latest(Odometry, "odom", self.on_base, NEWEST),
-            self.latest(JointState, "joint_states", self.on_state, NEWEST),
-        ]
+        self.update_joints = self.latest(JointState, "joint_states", self.on_state, NEWEST)
+        self.update_base: Callable[[], None] | None = None
         self.contacts: tuple[Array, Array] = (np.zeros((0, 3)), np.zeros((0, 3)))
         self.wanted = self.contacts
         self.force_updates: list[Callable[[], None]] = []
@@ -184,7 +188,8 @@ class ViewerNode(Component):
     def on_learnt(self, future: Any) -> None:
         """Take the plant's friction, and how long a push of it lasts."""
         if (answer := future.result()) is not None and len(answer.values) == len(PLANT):
-            self.friction, self.push_duration = (value.double_value for value in answer.values)
+            friction, self.push_duration = (value.double_value for value in answer.values)
+            self.pen = ForcePen(friction, self.weight, LENGTH * self.size)
 
     # Messages.
 
@@ -192,7 +197,7 @@ class ViewerNode(Component):
         """Take joint positions; whatever their stamp is, they are shown."""
         msg = self.readers[JointState].read(data)
         if self.state.set_joints(msg.names, *wire.columns_from_joint_state(msg), 0.0, time.monotonic()):
-            self.stamp, self.receipt = msg.stamp, self.now()
+            self.stamp, self.receipt = msg.stamp, time.monotonic()
         else:
             self.warn(f"joint_states {self.state.joints.problem}")
 
@@ -228,18 +233,20 @@ class ViewerNode(Component):
     # Drawing.
 
     def on_draw(self) -> None:
-        """Have the page's thread do what was asked for on it, and draw."""
-        on_page(self.server, self.update_page)
+        """Have the page's thread do what was asked for on it, and draw; without it where nobody looks."""
+        if self.requests or self.update_base or self.server.get_clients():
+            on_page(self.server, self.update_page)
+        else:
+            self.update_joints()
 
     def update_page(self) -> None:
         """Do what was asked for on the page, and draw the newest state if anybody looks; this node's thread waits."""
         while self.requests:
             self.requests.popleft()()
-        for update in self.updates:
-            update()
+        self.update_joints()
         looked_at = bool(self.server.get_clients())
-        if looked_at != bool(self.force_updates):
-            self.hear_forces(looked_at)
+        if looked_at != (self.update_base is not None):
+            self.hear_more(looked_at)
         if not looked_at:
             return
         self.drawings += 1
@@ -253,27 +260,35 @@ class ViewerNode(Component):
             _, plant = self.statuses.get("plant", (OK, ""))
             self.panel.say(self.text(), plant.endswith("paused") if plant else None)
 
-    def hear_forces(self, listen: bool) -> None:
-        """Subscribe to forces while somebody looks: they are the most of what comes."""
-        for update in self.force_updates:
-            self.release(update)
+    def hear_more(self, listen: bool) -> None:
+        """Subscribe to base and forces while somebody looks: they are the most of what comes."""
+        for update in (self.update_base, *self.force_updates):
+            if update is not None:
+                self.release(update)
+        self.update_base = self.latest(Odometry, "odom", self.on_base, NEWEST) if listen else None
         topics = {"contacts": self.on_contacts, "feedforward/foot_forces": self.on_wanted} if listen else {}
         self.force_updates = [self.latest(MultiDOFJointState, topic, on, NEWEST) for topic, on in topics.items()]
 
     def draw(self) -> None:
         """Put everything where it is now."""
-        q, figure = self.state.q, self.figure
-        if figure is None:
+        if self.figure is None:
             return
-        figure.pose(q)
+        if self.update_base is not None:
+            self.update_base()
+        self.figure.pose(self.state.q)
+        if not self.drawings % FORCES_EVERY:
+            self.draw_forces(self.pen)
+        if self.pulls or self.pulling:
+            self.pull(self.pen)
+
+    def draw_forces(self, pen: ForcePen) -> None:
+        """Put the forces where they are now."""
         for update in self.force_updates:
             update()
-        pen = ForcePen(self.friction, self.weight, LENGTH * self.size)
-        self.forces.show(pen.draw(*self.contacts, center_of_mass(self.model, q)))
+        self.forces.show(pen.draw(*self.contacts, center_of_mass(self.model, self.state.q)))
         position, force = self.wanted
         asked = np.linalg.norm(force, axis=1) > 1e-3 * self.weight
         self.forces.arrows("wanted", pen.arrows(position[asked], force[asked]), WANTED)
-        self.pull(pen)
 
     def pull(self, pen: ForcePen) -> None:
         """Push the links that mice hold towards these."""
@@ -291,6 +306,7 @@ class ViewerNode(Component):
                 self.pushes.publish(push(pull.link, np.cross(at - p, force), force))
                 self.pushed_at = self.stamp
         self.forces.arrows("pull", np.array(arrows).reshape(-1, 2, 3), REAL)
+        self.pulling = bool(arrows)
 
     def _dragged(self, link: str) -> Callable[[Any], Any]:
         """Take what a mouse does with a link; asynchronous, for viser calls others in any order."""
@@ -322,9 +338,23 @@ class ViewerNode(Component):
         self.patience = self.values.state_timeout
 
     def missing(self) -> str:
-        """Say whether joint states have fallen silent."""
-        late = self.waited() - self.receipt > self.patience
-        return self.silent("joint_states") if late else ""
+        """Say whether joint states have fallen silent, without a plant that is paused."""
+        _, plant = self.statuses.get("plant", (OK, ""))
+        patience = max(self.patience, TOLD) if plant else self.patience
+        late = time.monotonic() - self.receipt > patience and not plant.endswith("paused")
+        return "no joint_states" if late else ""
+
+    def nanoseconds(self) -> int:
+        """Time of the newest joint state where time is simulated."""
+        return round(1e9 * self.stamp) if self.get_parameter("use_sim_time").value else super().nanoseconds()
+
+    def create_subscription(
+        self, msg_type: type, topic: str, callback: Callable[..., None], qos_profile: Any, **options: Any
+    ) -> Any:
+        """Do without /clock: as many messages again as joint states, for what these tell as well."""
+        if topic == CLOCK_TOPIC:
+            return None
+        return super().create_subscription(msg_type, topic, callback, qos_profile, **options)
 
     def status(self) -> tuple[int, str, dict[str, object]]:
         """Report who looks, and refused messages."""

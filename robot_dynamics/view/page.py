@@ -7,9 +7,13 @@ import atexit
 import contextlib
 import errno
 import io
+import ipaddress
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 from ..core.extras import missing
 from ..errors import ParameterError, RobotDynamicsError
@@ -19,6 +23,7 @@ TRIED = 100
 LAST_PORT = 65535
 PATIENCE = 60.0
 """Wall time after which a page that does nothing is given up [s]."""
+FOREIGN = "refused: this page belongs to another site\n"
 
 
 def serve(host: str, port: int) -> Any:
@@ -27,7 +32,7 @@ def serve(host: str, port: int) -> Any:
     Raises
     ------
     RobotDynamicsError
-        viser is not installed.
+        viser is not installed, or cannot refuse pages of other sites.
     ParameterError
         There is no such host on this computer, or no port is free.
     """
@@ -35,12 +40,62 @@ def serve(host: str, port: int) -> Any:
         import viser
     except ImportError:
         raise RobotDynamicsError(missing("viser")) from None
-    with quiet():
+    with quiet(), strangers_refused(host):
         server = viser.ViserServer(host=host, port=free_port(host, port), label="robot_dynamics", verbose=False)
     atexit.unregister(server.stop)  # it prints
     atexit.register(stop, server)
     server.scene.set_up_direction("+z")
     return server
+
+
+@contextlib.contextmanager
+def strangers_refused(host: str) -> Iterator[None]:
+    """Have the server that is made meanwhile refuse browsers that show pages of other sites.
+
+    Any page may open a socket to this computer. viser has no option for it: what it serves by is replaced for a moment.
+    Raises RobotDynamicsError where it was not called.
+    """
+    from websockets.asyncio import server
+
+    made, serve = [], server.serve
+
+    def guarded(*args: Any, process_request: Callable[..., Any], **options: Any) -> Any:
+        def process(connection: Any, request: Any) -> Any:
+            if not own(request.headers, host):
+                return connection.respond(HTTPStatus.FORBIDDEN, FOREIGN)
+            return process_request(connection, request)
+
+        made.append(serve(*args, process_request=process, **options))
+        return made[-1]
+
+    server.serve = guarded  # type: ignore[misc, assignment]
+    try:
+        yield
+    finally:
+        server.serve = serve  # type: ignore[misc]
+    if not made:
+        raise RobotDynamicsError("this version of viser cannot be kept from pages of other sites: install viser 1.1")
+
+
+def own(headers: Mapping[str, str], host: str) -> bool:
+    """Whether a request comes from a page of this server at `host`, or from no browser at all.
+
+    Browsers name the site of a page as its origin. Where this computer alone is served the name must be one of its own:
+    another site may give its name the address 127.0.0.1.
+    """
+    here, origin = headers.get("Host", ""), headers.get("Origin")
+    if origin is not None and urlsplit(origin).netloc != here:
+        return False
+    name = urlsplit(f"//{here}").hostname or ""
+    return not loopback(host) or loopback(name)
+
+
+def loopback(name: str) -> bool:
+    """Whether a host's name or address means this computer."""
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
 
 
 def free_port(host: str, port: int) -> int:
@@ -63,9 +118,14 @@ def on_page(server: Any, do: Callable[[], None]) -> None:
     viser wakes its writers by an event of asyncio, which breaks where another thread sets it while many wait.
     """
     loop = server.get_event_loop()
+    done = Future[None]()
 
-    async def doing() -> None:
-        do()
+    def doing() -> None:
+        try:
+            do()
+            done.set_result(None)
+        except BaseException as problem:  # whatever it is, who waits must know
+            done.set_exception(problem)
 
     try:
         here = asyncio.get_running_loop() is loop
@@ -74,7 +134,8 @@ def on_page(server: Any, do: Callable[[], None]) -> None:
     if here:
         do()
     else:
-        asyncio.run_coroutine_threadsafe(doing(), loop).result(PATIENCE)
+        loop.call_soon_threadsafe(doing)
+        done.result(PATIENCE)
 
 
 def stop(server: Any) -> None:

@@ -17,15 +17,35 @@ from .surfaces import PLANE_SIZE, STONE, Cuboid
 
 REAL, WANTED, CONE, POLYGON, MIDDLE = (230, 77, 26), (40, 120, 230), (225, 175, 30), (20, 130, 230), (245, 245, 245)
 """Colours of forces, of those wanted, of friction cones, support polygon and centre of mass."""
-FRAME_MOVES = 1e-6
-"""A frame that has moved by less since it was drawn is not drawn again [m]."""
+FRAME_MOVES, FRAME_TURNS = 1e-6, 1e-6
+"""A frame that has moved [m] and turned by less since it was drawn is not drawn again."""
 LINE_MOVES = 5e-4
 """Lines and arrows that have moved by less, over the robot's size, are not drawn again."""
 
 
 def wxyz(R: Array) -> Array:
     """Quaternions (.., 4) as viser has them, w first, of rotations (.., 3, 3)."""
-    return np.roll(quaternion_from_rotation(R), 1, axis=-1)
+    turned: Array = quaternion_from_rotation(R)[..., [3, 0, 1, 2]]
+    return turned
+
+
+def put(node: Any, what: str, value: Array) -> None:
+    """Set `wxyz` or `position` of a node that has changed.
+
+    viser's own setters compare it with the last one by `np.allclose`, at ten times the price of the message: where this
+    version of viser has what they send by, that is called.
+    """
+    import viser
+
+    message = {"wxyz": "SetOrientationMessage", "position": "SetPositionMessage"}[what]
+    impl: Any = getattr(node, "_impl", None)
+    queue, kind = getattr(getattr(impl, "api", None), "_queue_scene_message", None), getattr(viser._messages, message)
+    numbers = tuple(value.tolist())
+    if queue is None:
+        setattr(node, what, numbers)
+        return
+    getattr(impl, what)[:] = value
+    queue(kind(impl.name, numbers))
 
 
 class RobotFigure:
@@ -41,7 +61,7 @@ class RobotFigure:
         self.meshes = [self._mesh(f"{names[look.body]}/{_node(look.link)} {i}", look) for i, look in enumerate(looks)]
         self.links = [look.link for look in looks]
         self._parent = np.maximum(model.parent, 0)
-        self._position = np.full((model.nb, 3), np.inf)
+        self._position, self._turn = np.full((model.nb, 3), np.inf), np.full((model.nb, 4), np.inf)
 
     def _mesh(self, name: str, look: Look) -> Any:
         return self.scene.add_glb(
@@ -53,13 +73,15 @@ class RobotFigure:
         R, p = body_pose(self.model, q)
         up = np.swapaxes(R[self._parent], 1, 2)
         turn, place = up @ R, np.einsum("nij,nj->ni", up, p - p[self._parent])
-        quaternions = wxyz(turn).tolist()
+        quaternion = wxyz(turn)
+        turned = np.abs(quaternion - self._turn).max(axis=1) > FRAME_TURNS
         moved = np.abs(place - self._position).max(axis=1) > FRAME_MOVES
-        for i in range(1, self.model.nb):
-            self.frames[i].wxyz = quaternions[i]
-            if moved[i]:
-                self.frames[i].position = tuple(place[i].tolist())
-        self._position[moved] = place[moved]
+        turned[0] = moved[0] = False  # the world
+        for i in np.flatnonzero(turned).tolist():
+            put(self.frames[i], "wxyz", quaternion[i])
+        for i in np.flatnonzero(moved).tolist():
+            put(self.frames[i], "position", place[i])
+        self._turn[turned], self._position[moved] = quaternion[turned], place[moved]
 
     def remove(self) -> None:
         """Take the robot out of the scene."""
