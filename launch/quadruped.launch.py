@@ -17,12 +17,13 @@ from robot_dynamics.ros.launching import (
     recording,
     switched,
     view,
+    world,
 )
 
 
 def generate_launch_description():
     """`ros2 launch robot_dynamics quadruped.launch.py trot:=true`; docs/two-computers.md for `part`."""
-    declared = declare(*ROBOT, *PLANT, *VIEW, "feet", "trot", "part", "odometry")
+    declared = declare(*ROBOT, *PLANT, *VIEW, "feet", "trot", "crawl", "part", "odometry")
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
 
 
@@ -39,10 +40,11 @@ def controlling(context, apart, estimated):
     reference = (
         {"reference_topic": "~/reference"} if apart else {}
     )  # accelerations of targets that come late are no help
+    gait = {"trot": switched(context, "trot"), "crawl": switched(context, "crawl"), "world": world(context)}
     estimator = [node(context, "estimator", {**feet, **time}, loop=True)] if estimated else []
     return [
         *estimator,
-        node(context, "controller", {"trot": switched(context, "trot"), **feet, **time}, loop=True),
+        node(context, "controller", {**gait, **feet, **time}, loop=True),
         node(context, "feedforward", {**feet, **reference, **time}, loop=True),
         node(context, "monitor", time, loop=True),
     ]

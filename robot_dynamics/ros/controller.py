@@ -1,21 +1,26 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Node `controller`: stands up on any number of legs, and trots in place on four on request."""
+"""Node `controller`: stands up on any number of legs; on four it trots in place or crawls ahead on request."""
 
 from collections.abc import Set
 
 import numpy as np
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from std_srvs.srv import SetBool
 
+from ..contact.terrain import Plane
+from ..contact.world import load_world
+from ..control.crawl import CrawlParameters
 from ..control.gait import TrotParameters
 from ..control.guard import InputGuard
 from ..control.limbs import find_legs
 from ..control.quadruped import QuadrupedController
 from ..control.state import MeasuredState
+from ..errors import RobotDynamicsError
 from . import wire
-from .component import LATEST, NEWEST, SENSOR, STALE, WARN, Component, quantiles
+from .component import LATEST, NEWEST, RELIABLE, SENSOR, STALE, WARN, Component, quantiles
 from .parameters import ControllerParameters
 from .run import run
 
@@ -33,8 +38,10 @@ class ControllerNode(Component):
         v = self.values
         legs = find_legs(self.model, [link for link in v.feet if link])
         gait = TrotParameters(v.stand_time, v.height, v.cycle, v.duty, v.lift, v.weight)
-        self.control = QuadrupedController(legs, gait, v.state_timeout)
-        self.control.gait.trot = v.trot
+        crawl = CrawlParameters(stride=v.stride, lift=v.lift, weight=v.weight)
+        terrain = load_world(v.world) if v.world else (Plane(),)
+        self.control = QuadrupedController(legs, gait, v.state_timeout, crawl, terrain)
+        self.control.gait.trot, self.control.crawling = v.trot, v.crawl
         self.state = MeasuredState(self.model, v.state_timeout, v.base_frame)
         self.guard = InputGuard(self.model.joint_names, v.state_timeout)
         self.message, self.reader = wire.JointStateWriter(self.model.joint_names), wire.Reader(JointState)
@@ -48,7 +55,9 @@ class ControllerNode(Component):
         self.commands = self.publisher(JointState, "joint_commands", LATEST)
         self.subscription(JointState, "joint_states", self.on_state, SENSOR, raw=True)
         self.update_base = self.latest(Odometry, "odom", self.on_base, NEWEST)
+        self.subscription(String, "~/load_world", self.on_world, RELIABLE)
         self.service(SetBool, "~/gait", self.on_gait)
+        self.service(SetBool, "~/crawl", self.on_crawl)
         self.set_realtime(self.values.thread_priority)
 
     def stop(self) -> None:
@@ -56,8 +65,10 @@ class ControllerNode(Component):
         self.set_realtime()
 
     def changed(self, names: Set[str]) -> None:
-        """Trot or stand."""
+        """Trot, crawl or stand."""
         v = self.values
+        if "crawl" in names:
+            self.control.crawling = v.crawl
         if "trot" in names:
             self.control.gait.trot = v.trot
         if self.active and "thread_priority" in names:
@@ -105,6 +116,25 @@ class ControllerNode(Component):
             response.message = f"a trot needs four feet, '{self.model.name}' has {len(gait.legs.feet)}: it stands"
         return response
 
+    def on_crawl(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        """Crawl ahead (true), or stand on all feet where it is (false)."""
+        control = self.control
+        if request.data and control.crawl is None:
+            response.message = f"a crawl needs four feet, '{self.model.name}' has {len(control.gait.legs.feet)}"
+        elif request.data and not self.state.base.accepted:
+            response.message = "a crawl needs the place of the base: there is no odom"
+        else:
+            response.success, control.crawling = True, request.data
+        return response
+
+    def on_world(self, msg: String) -> None:
+        """Crawl over the ground of the file that the message names from the next step on."""
+        try:
+            if self.control.crawl is not None:
+                self.control.crawl.stand_on(load_world(msg.data))
+        except RobotDynamicsError as problem:
+            self.refuse("~/load_world", problem)
+
     def missing(self) -> str:
         """Say whether joint states have fallen silent."""
         return self.silent("joint_states") if self.guard.stale(self.waited()) else ""
@@ -126,6 +156,8 @@ class ControllerNode(Component):
             return STALE, missing, values
         if (publishers := self.sources("joint_states")) > 1:
             return WARN, f"{publishers} publishers on joint_states: {phase}", values
+        if self.control.crawl is not None and self.control.crawling and self.control.crawl.problem:
+            return WARN, f"{phase}: {self.control.crawl.problem}", values
         return (WARN if phase == "fallen" else level), phase, values
 
 

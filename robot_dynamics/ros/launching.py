@@ -61,6 +61,7 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
     "feet": ("", "Foot links, comma separated; empty: found from the collision geometry.", None),
     "part": ("all", "Nodes to start here: all, the plant alone, or all but the plant (control).", PARTS),
     "trot": ("false", "Whether to trot as soon as the robot stands; ~/gait changes it later.", SWITCH),
+    "crawl": ("false", "Whether to crawl ahead as soon as the robot stands; ~/crawl changes it later.", SWITCH),
     "controller": ("effort_controller", "Controller whose topic <controller>/commands takes the efforts.", None),
     "reference_topic": ("", f"JointState stream whose velocities are the wanted motion; {AS_IN_FILES}", None),
     "record": ("", "Folder of a bag to record into (docs/guides/record_and_replay.md); empty: none.", None),

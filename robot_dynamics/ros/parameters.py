@@ -399,6 +399,14 @@ class ControllerParameters(RobotParameters):
     )
     feet: tuple[str, ...] = parameter(("",), 'Foot links; [""]: found from the collision geometry.', fixed=True)
     trot: bool = parameter(False, "Trot as soon as the robot stands; ~/gait changes it later.")
+    crawl: bool = parameter(
+        False,
+        "Crawl straight ahead, foot by foot, as soon as it stands and does not trot; ~/crawl changes it later.",
+    )
+    stride: float = parameter(
+        0.5, "Way of the crawl in a cycle of four steps over the reach of the legs.", low=0.05, high=0.8, fixed=True
+    )
+    world: str = parameter("", "File of the ground for the crawl, as of the plant; empty: z = 0 of odom.", fixed=True)
     stand_time: float = parameter(
         1.5, "Time to stand up from the pose found at start.", "s", low=0.1, high=30, fixed=True
     )
