@@ -265,6 +265,7 @@ def recovery(event, seed):
 
 @pytest.mark.slow
 @pytest.mark.thorough
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("event", EVENTS)
 def test_ten_units_recover_within_a_second(event):
     times = [recovery(event, seed) for seed in range(10)]
@@ -281,6 +282,7 @@ def test_the_feed_forward_trots_on_the_estimate_alone():
 
 @pytest.mark.slow
 @pytest.mark.thorough
+@pytest.mark.timeout(3600)
 def test_a_minute_of_torques_on_the_estimate_alone_is_that_by_the_truth():
     """Torques of a loop closed by the estimate, beside those by true odometry and true contacts of the same states."""
     run = estimated_runs.run(mini_cheetah(), 1, 60.0, trot=True, every=1, feed=True).after(2.0)
@@ -324,6 +326,7 @@ def test_what_is_refused_changes_nothing(bad):
 
 @pytest.mark.slow
 @pytest.mark.thorough
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("trot", [False, True], ids=["standing", "trotting"])
 @pytest.mark.parametrize("name", ["mini_cheetah", "go2"])
 def test_a_minute_on_the_estimate_of_ten_units(name, trot):
