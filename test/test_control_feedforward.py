@@ -161,6 +161,25 @@ def test_the_share_is_the_program_s_answer_inside_the_cones_and_on_them(name, fr
     assert 0 < inside < 100
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_forces_of_feet_that_come_and_go_are_continuous_and_stay_in_their_cones(seed):
+    rng, (q, feet) = np.random.default_rng(seed), stance_of("mini_cheetah")
+    model = quadrupeds.model("mini_cheetah")
+    A, weight = rd.point_jacobian(model, feet, q)[:, :, :6], rd.gravity_forces(model, q)[:6]
+    wrench, shares = weight + 0.1 * rng.normal(size=6) * weight[5], FootForces(4, 0.3)
+    load, way = rng.random(4), 1e-7 * rng.normal(size=4)
+    load[rng.integers(4)] = 0.0
+    forces = shares.solve(A, wrench, load)
+    assert (pyramid(4, 0.3) @ forces.ravel() <= 1e-6 * weight[5]).all()
+    assert not forces[load == 0.0].any()
+    assert shares.solve(A, wrench, np.clip(load + way, 0.0, 1.0)) == pytest.approx(forces, abs=1e-5 * weight[5])
+    for stance in (ALL, rng.permutation(ALL & [True, True, True, False])):
+        np.testing.assert_array_equal(shares.solve(A, wrench, 0.5 * stance), 0.5 * shares.solve(A, wrench, stance))
+    crossing = shares.solve(A, wrench, np.array([1.0, 0.5, 0.5, 1.0]))
+    ends = [shares.solve(A, wrench, np.array([1.0, share, share, 1.0])) for share in (0.0, 1.0)]
+    assert crossing == pytest.approx(0.5 * (ends[0] + ends[1]))
+
+
 def test_no_standing_foot_pushes_nothing():
     assert not FootForces(4, 0.5).solve(np.ones((4, 3, 6)), np.ones(6), ~ALL).any()
 

@@ -176,6 +176,25 @@ def test_stance_switches_with_hysteresis_and_is_assumed_when_unknown():
     assert flags.at(0.5).all()
 
 
+def test_loads_follow_the_stance_without_a_jump():
+    flags, now, seen = StanceFlags(("a", "b"), 10.0, 0.1), 1.0, []
+    assert flags.load(now).tolist() == [1.0, 1.0]
+    for force in [(20.0, 20.0)] * 2 + [(0.0, 20.0)] * 15 + [(20.0, 20.0)] * 15 + [(0.0, 0.0)] * 2 + [(0.0, 20.0)]:
+        flags.set_forces(["a", "b"], np.array([[0, 0, f] for f in force]), now)
+        seen.append(flags.load(now))
+        now += 1e-3
+    a, b = np.array(seen).T
+    assert np.abs(np.diff(a[:32])).max() == pytest.approx(0.1)
+    assert (a[1], a[16], a[31]) == (1.0, 0.0, 1.0)
+    assert (b[:32] == 1.0).all()
+    assert not a[32:34].any()
+    assert not b[32:34].any(), "in flight nothing bears"
+    assert b[34] == 1.0, "whoever stands most bears all"
+    flags.set_forces(["a", "b"], np.full((2, 3), 20.0), now + 0.2)
+    assert flags.load(now + 0.2).tolist() == [1.0, 1.0], "after a silence"
+    assert flags.load(now + 1.0).tolist() == [1.0, 1.0]
+
+
 def test_the_reflected_inertia_is_what_a_motor_feels(model):
     q = rd.random_configuration(model, np.random.default_rng(1))
     figures = inertia(model, q)

@@ -16,7 +16,7 @@ from robot_dynamics.ros import convert
 
 pytestmark = pytest.mark.ros
 WEIGHT = 9.81 * 8.252
-BANDWIDTH = 100.0
+BANDWIDTH = 1000.0
 """Of the observer [rad/s]."""
 SIMULATED = ("-p", "use_sim_time:=true")
 FEET = ("FR_knee", "FL_knee", "HR_knee", "HL_knee")

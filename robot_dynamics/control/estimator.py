@@ -34,8 +34,9 @@ PLACE, HEIGHT = 1e-4, 0.02
 FALLING, VAGUE = 0.3, 0.3
 """Share of gravity below which an accelerometer does not know the vertical; what it is more vague for all else [rad].
 """
-LOST, SMOOTHING = 0.1, 0.02
-"""So long [s] feet bear weight and none is accepted before the motion is forgotten; smoothing of the accelerometer [s].
+LOST, SMOOTHING = 0.5, 0.02
+"""So long [s] feet bear weight and none is accepted before the motion is forgotten: a robot may slide on all its feet,
+and then its accelerometer does not know the vertical; smoothing of the accelerometer [s].
 """
 LEAST = 1e-16
 """Least variance at the start."""

@@ -61,7 +61,7 @@ class Feeder:
             feedforward.qdd[self.model.v_index] = self.acceleration(now)
         if self.wrenches.any() or feedforward.bearing:
             feedforward.bear(self.wrenches.on_bodies(now))
-        return feedforward.solve(self.stance.at(now))
+        return feedforward.solve(self.stance.load(now))
 
     def efforts(self, now: float) -> Array:
         """Answer which joint efforts (n,) may go out now; `solution` then holds the forces they come from.

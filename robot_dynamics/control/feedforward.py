@@ -97,8 +97,8 @@ class Feedforward:
             self.carry(self.model)
         self._wrench[:] = f_ext.ravel()
 
-    def solve(self, stance: NDArray[np.bool_]) -> Solution:
-        """Answer which forces the motion needs; stance (feet,) tells which feet stand.
+    def solve(self, load: Array | NDArray[np.bool_]) -> Solution:
+        """Answer which forces the motion needs; which feet stand is told by load (feet,), see `FootForces`.
 
         The next call writes the same memory again.
 
@@ -111,7 +111,7 @@ class Feedforward:
             raise ShapeError(f"expected finite numbers, got q = {self.q}, qd = {self.qd}, qdd = {self.qdd}")
         if self._feet is None or self.distribution is None:
             return self._free
-        contact, forces = self._contact(self._feet, self.distribution, stance)
+        contact, forces = self._contact(self._feet, self.distribution, load)
         return Solution(self.q, self.qd, self._moving, contact, forces)
 
     def torque(self, solution: Solution) -> Array:
@@ -141,10 +141,10 @@ class Feedforward:
         rest = np.zeros(self.model.nv)
         return inverse_dynamics(self.model, q, rest, rest, self._wrench.reshape(-1, 6))
 
-    def _contact(self, feet: Rows, distribution: FootForces, stance: NDArray[np.bool_]) -> tuple[Array, Array]:
+    def _contact(self, feet: Rows, distribution: FootForces, load: Array | NDArray[np.bool_]) -> tuple[Array, Array]:
         """Sum of J^T f (nv,) and forces (feet, 3) that give the base what it needs for the motion (H4)."""
         model = self.model
-        J = np.empty((len(stance), 3, model.nv))
+        J = np.empty((len(load), 3, model.nv))
         point_jacobians(model.topology, model.parameters, *feet, self.q, J)
-        forces = distribution.solve(J[:, :, :6], self._moving[:6], stance)
+        forces = distribution.solve(J[:, :, :6], self._moving[:6], load)
         return forces.ravel() @ J.reshape(-1, model.nv), forces

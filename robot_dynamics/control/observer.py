@@ -27,7 +27,7 @@ class ContactObserver:
     The estimate is first order: after a step of the force it reaches 63 % within 1 / bandwidth.
     """
 
-    def __init__(self, legs: Legs, bandwidth: float = 100.0):
+    def __init__(self, legs: Legs, bandwidth: float = 1000.0):
         """Start without contact."""
         self.bandwidth = bandwidth
         self.carry(legs)

@@ -3,6 +3,7 @@
 """The base wrench shared among the standing feet: a small quadratic program inside the friction cones (H2)."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,31 +47,39 @@ class FootForces:
         self._upper = [np.zeros(len(rows)) for rows in self._rows]
         self._last = np.zeros((feet, 3, 6)), np.zeros(6), np.zeros((feet, 3))
 
-    def solve(self, base_jacobian: Array, wrench: Array, stance: NDArray[np.bool_]) -> Array:
+    def solve(self, base_jacobian: Array, wrench: Array, load: Array | NDArray[np.bool_]) -> Array:
         """Answer which ground forces (feet, 3), world axes, carry `wrench`.
 
         Parameters
         ----------
         base_jacobian : (feet, 3, 6) foot velocity per base twist.
         wrench : (6,) [n, f] that the base needs, base axes.
-        stance : (feet,) which feet may push.
+        load : (feet,) from 0, may not push, to 1, stands: between them a foot comes or goes (H15).
 
         Raises
         ------
         ShapeError
             A wrong shape.
         """
-        if base_jacobian.shape != (self.feet, 3, 6) or wrench.shape != (6,) or stance.shape != (self.feet,):
+        if base_jacobian.shape != (self.feet, 3, 6) or wrench.shape != (6,) or load.shape != (self.feet,):
             raise ShapeError(f"expected ({self.feet}, 3, 6), (6,) and ({self.feet},)")
-        A, w, forces = SCALE * base_jacobian, SCALE * wrench, np.empty((self.feet, 3))
+        A, w, forces = SCALE * base_jacobian, SCALE * wrench, np.zeros((self.feet, 3))
         self.flag = 1
+        levels = sorted({0.0, *load.tolist()}, reverse=True)
+        for level, below in pairwise(levels):
+            forces += (level - below) * self._carried(A, w, load >= level)
+        self._last = base_jacobian, wrench, forces
+        return forces
+
+    def _carried(self, A: Array, w: Array, stance: NDArray[np.bool_]) -> Array:
+        """Forces (feet, 3) of the feet in `stance` (feet,) alone."""
+        forces = np.empty((self.feet, 3))
         if not least_forces(A, w, stance, WEIGHT, self._slope, forces):
             if daqp is None:
                 self.flag = 2
                 clip(A, w, stance, self._slope, forces)
             else:
                 forces[stance] = self._program(A[stance].reshape(-1, 6), w).reshape(-1, 3)
-        self._last = base_jacobian, wrench, forces
         return forces
 
     @property

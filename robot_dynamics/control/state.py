@@ -195,10 +195,15 @@ def span(index: Indices) -> slice | Indices:
     return slice(first, first + len(index)) if (np.diff(index) == 1).all() else index
 
 
+FADE = 0.01
+"""Time in which a foot takes over its load, or gives it up [s]."""
+
+
 class StanceFlags:
     """Which feet stand, from normal forces: on above `threshold` [N], off below half of it; all after `max_age` [s].
 
     `accepted` counts the forces that were used, `receipt` is the time of the last ones [s], None before the first.
+    Their loads follow within FADE [s] (H15), so that efforts do not jump with a decision that is late by a millisecond.
     """
 
     def __init__(self, feet: Sequence[str], threshold: float, max_age: float):
@@ -206,6 +211,7 @@ class StanceFlags:
         self.feet, self.threshold, self.max_age = tuple(feet), threshold, max_age
         self.all = np.ones(len(self.feet), dtype=bool)
         self.standing = self.all
+        self._share = np.ones(len(self.feet))
         self.receipt: float | None = None
         self.accepted = 0
         self._links: tuple[str, ...] = ()
@@ -220,13 +226,25 @@ class StanceFlags:
             self._below = np.array([[link == foot for link in links] for foot in self.feet], dtype=float)
         normal = self._below.reshape(len(self.feet), len(links)) @ force[:, 2]
         limit = np.where(self.standing, 0.5, 1.0) * self.threshold
+        gap = self.max_age if self.receipt is None else abs(now - self.receipt)
+        change = gap / FADE if gap < self.max_age else 1.0
         self.standing, self.receipt = normal > limit, now
         self.accepted += 1
+        self._share = np.clip(self._share + np.where(self.standing, change, -change), 0.0, 1.0)
 
     def at(self, now: float) -> NDArray[np.bool_]:
         """Return which feet stand (feet,): all of them while nothing recent is known.
 
         Forces may be newer than the state they are wanted for, where that was late.
         """
-        known = self.receipt is not None and abs(now - self.receipt) <= self.max_age
-        return self.standing if known else self.all
+        return self.standing if self._known(now) else self.all
+
+    def load(self, now: float) -> Array:
+        """Return what part of its load each foot may bear (feet,), 1 for the one that stands most (H15)."""
+        if not self._known(now):
+            return self.all.astype(float)
+        most = self._share.max()  # 0 where feet touch in the instant in which all had left
+        return self._share / most if self.standing.any() and most > 0.0 else self.standing.astype(float)
+
+    def _known(self, now: float) -> bool:
+        return self.receipt is not None and abs(now - self.receipt) <= self.max_age
