@@ -54,7 +54,7 @@ class FootForces:
         ----------
         base_jacobian : (feet, 3, 6) foot velocity per base twist.
         wrench : (6,) [n, f] that the base needs, base axes.
-        load : (feet,) from 0, may not push, to 1, stands: between them a foot comes or goes (H15).
+        load : (feet,) from 0, may not push, to 1, stands: between them a foot comes or goes (H18).
 
         Raises
         ------

@@ -203,7 +203,7 @@ class StanceFlags:
     """Which feet stand, from normal forces: on above `threshold` [N], off below half of it; all after `max_age` [s].
 
     `accepted` counts the forces that were used, `receipt` is the time of the last ones [s], None before the first.
-    Their loads follow within FADE [s] (H15), so that efforts do not jump with a decision that is late by a millisecond.
+    Their loads follow within FADE [s] (H18), so that efforts do not jump with a decision that is late by a millisecond.
     """
 
     def __init__(self, feet: Sequence[str], threshold: float, max_age: float):
@@ -240,7 +240,7 @@ class StanceFlags:
         return self.standing if self._known(now) else self.all
 
     def load(self, now: float) -> Array:
-        """Return what part of its load each foot may bear (feet,), 1 for the one that stands most (H15)."""
+        """Return what part of its load each foot may bear (feet,), 1 for the one that stands most (H18)."""
         if not self._known(now):
             return self.all.astype(float)
         most = self._share.max()  # 0 where feet touch in the instant in which all had left
