@@ -7,6 +7,7 @@ folder of temporary files, under a name that changes with its definitions.
 """
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import tempfile
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
+from unittest.mock import patch
 
 TYPESUPPORT = "rosidl_typesupport_fastrtps_c"
 NEEDED = ("rosidl_adapter", "rosidl_generator_py", "rosidl_generator_c", TYPESUPPORT)
@@ -31,10 +33,14 @@ def built(folder: Path) -> Path:
     definitions = sorted((folder / "msg").glob("*.msg"))
     content = [Path(__file__), *definitions]
     key = hashlib.sha256(b"".join(path.read_bytes() for path in content) + sys.version.encode()).hexdigest()[:16]
+    prefixes = os.pathsep.join(
+        filter(None, (sys.prefix, os.environ.get("AMENT_PREFIX_PATH")))
+    )  # wheels are in the first
     place = Path(tempfile.gettempdir()) / f"{folder.name}_{key}"
     if not place.exists():
         with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
-            _build(folder.name, folder, definitions, Path(scratch))
+            with patch.dict(os.environ, AMENT_PREFIX_PATH=prefixes):
+                _build(folder.name, folder, definitions, Path(scratch))
             try:
                 (Path(scratch) / "python").rename(place)
             except OSError:  # another process was faster
