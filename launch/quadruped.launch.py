@@ -40,11 +40,14 @@ def controlling(context, apart, estimated):
     reference = (
         {"reference_topic": "~/reference"} if apart else {}
     )  # accelerations of targets that come late are no help
-    gait = {"trot": switched(context, "trot"), "crawl": switched(context, "crawl"), "world": world(context)}
+    crawls = switched(context, "crawl")
+    gait = {"trot": switched(context, "trot"), "crawl": crawls, "world": world(context)}
+    carrying = {"weight": True} if crawls else {}  # on the feet that it means to stand on
+    watching = {"dry_run": True} if crawls else {}
     estimator = [node(context, "estimator", {**feet, **time}, loop=True)] if estimated else []
     return [
         *estimator,
-        node(context, "controller", {**gait, **feet, **time}, loop=True),
-        node(context, "feedforward", {**feet, **reference, **time}, loop=True),
+        node(context, "controller", {**gait, **carrying, **feet, **time}, loop=True),
+        node(context, "feedforward", {**feet, **reference, **watching, **time}, loop=True),
         node(context, "monitor", time, loop=True),
     ]

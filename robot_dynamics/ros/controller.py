@@ -24,6 +24,9 @@ from .component import LATEST, NEWEST, RELIABLE, SENSOR, STALE, WARN, Component,
 from .parameters import ControllerParameters
 from .run import run
 
+CARRIES = "a crawl carries the weight itself: start the controller with weight:=true, and leave the feedforward dry"
+"""Why it does not crawl where another node carries the weight: on the feet that touch, not on those that are meant."""
+
 
 class ControllerNode(Component):
     """Answers every joint state (at most at `rate`) with joint targets stamped like it.
@@ -41,7 +44,7 @@ class ControllerNode(Component):
         crawl = CrawlParameters(stride=v.stride, lift=v.lift, weight=v.weight)
         terrain = load_world(v.world) if v.world else (Plane(),)
         self.control = QuadrupedController(legs, gait, v.state_timeout, crawl, terrain)
-        self.control.gait.trot, self.control.crawling = v.trot, v.crawl
+        self.control.gait.trot, self.control.crawling = v.trot, v.crawl and v.weight
         self.state = MeasuredState(self.model, v.state_timeout, v.base_frame)
         self.guard = InputGuard(self.model.joint_names, v.state_timeout)
         self.message, self.reader = wire.JointStateWriter(self.model.joint_names), wire.Reader(JointState)
@@ -68,7 +71,9 @@ class ControllerNode(Component):
         """Trot, crawl or stand."""
         v = self.values
         if "crawl" in names:
-            self.control.crawling = v.crawl
+            self.control.crawling = v.crawl and v.weight
+            if v.crawl and not v.weight:
+                self.get_logger().warning(CARRIES)
         if "trot" in names:
             self.control.gait.trot = v.trot
         if self.active and "thread_priority" in names:
@@ -121,6 +126,8 @@ class ControllerNode(Component):
         control = self.control
         if request.data and control.crawl is None:
             response.message = f"a crawl needs four feet, '{self.model.name}' has {len(control.gait.legs.feet)}"
+        elif request.data and not self.values.weight:
+            response.message = CARRIES
         elif request.data and not self.state.base.accepted:
             response.message = "a crawl needs the place of the base: there is no odom"
         else:
