@@ -71,9 +71,8 @@ def draw(axis, name, walks):
         axis.plot(*track[-1, 0, [0, 2]], "x" if phase == "fallen" else "o", color=COLOURS[law], markersize=8)
     left = np.flatnonzero(track[0, 1:, 1] > 0) + 1
     axis.plot(track[:, left, 0], track[:, left, 2], color="0.3", linewidth=0.7)
-    axis.set(
-        title=name, xlim=(-0.4, 2.8), xlabel="x [m]", ylabel="height of the base and the left feet [m]", aspect=1.0
-    )
+    axis.set(title=name, xlim=(-0.4, 2.8), xlabel="x [m]", ylabel="base, left feet: height [m]", aspect=1.0)
+    axis.set_ylim(top=axis.get_ylim()[1] + 0.2)
     axis.legend(fontsize=8, loc="upper left")
 
 

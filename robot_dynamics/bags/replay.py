@@ -19,10 +19,11 @@ from ..kernels.simulation import memory as at
 from ..model.model import Model
 from ..ros.parameters import PlantParameters, updated
 from ..ros.plant_params import sense_every, simulation
+from ..ros.robot_params import model_of
 from ..simulation.plant import Plant, SensorNoise
 from ..simulation.snapshot import SnapshotError, read_snapshot, restore
 from .messages import NANO, stamp_of
-from .setups import Setup, model_of, nodes_of, read_setup
+from .setups import Setup, nodes_of, read_setup
 
 QUANTITIES = ("position", "velocity", "effort")
 JUMP = 1e-3

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from ..control.record import SETUP, processor, versions
-from ..control.robot import load_robot
 from ..core.bag import Bag, BagError
 from ..errors import ParameterError
 from ..model.model import Model
 from ..ros.parameters import RobotParameters, updated
+from ..ros.robot_params import model_of
 
 P = TypeVar("P", bound=RobotParameters)
 TEXT = "std_msgs/msg/String"
@@ -40,19 +40,6 @@ class Setup(Generic[P]):
         here = {**versions(), "processor": processor()}
         there = {**self.versions, "processor": self.processor}
         return ", ".join(f"{name} {there.get(name)} (here {x})" for name, x in here.items() if there.get(name) != x)
-
-
-def model_of(source: str, v: RobotParameters) -> Model:
-    """Load the robot as a node does."""
-    return load_robot(
-        source,
-        floating_base=v.floating_base,
-        armature=v.armature,
-        damping=v.joint_damping,
-        friction=v.joint_friction,
-        gravity=v.gravity,
-        mesh_path=v.mesh_path,
-    )
 
 
 def nodes_of(bag: Bag, mark: str) -> list[str]:

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from ..bags.make import NOISE, TOPICS, Plan, make_bag
-from ..bags.setups import model_of
 from ..errors import ParameterError
 from ..ros.parameters import MINI_CHEETAH, PlantParameters, checked
+from ..ros.robot_params import model_of
 from ..share import share_folder
 from .output import compiling_shown
 from .replay import bar, parameters

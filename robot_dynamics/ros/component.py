@@ -30,7 +30,7 @@ from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
 from ..control.recent import Recent
-from ..control.robot import immovable, load_robot
+from ..control.robot import immovable
 from ..control.throttle import Throttle
 from ..control.wrenches import LinkWrenches
 from ..errors import ParameterError, RobotDynamicsError, ShapeError
@@ -40,6 +40,7 @@ from . import convert, wire
 from .parameters import RobotParameters, checked, range_text, updated
 from .parent import Parent
 from .realtime import ANY, Urgency
+from .robot_params import model_of
 
 RELIABLE = QoSProfile(depth=10)
 LATEST = QoSProfile(depth=1)
@@ -437,20 +438,12 @@ class Component(LifecycleNode):
         return self.values.urdf_file or self.values.robot_description or self._text
 
     def _configure(self) -> None:
-        source, values = self.description(), self.values
+        source = self.description()
         if not source:
             raise ParameterError(NO_ROBOT)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            self.model = load_robot(
-                source,
-                floating_base=values.floating_base,
-                armature=values.armature,
-                damping=values.joint_damping,
-                friction=values.joint_friction,
-                gravity=values.gravity,
-                mesh_path=values.mesh_path,
-            )
+            self.model = model_of(source, self.values)
             self.order = self._joint_order()
             self.warm_up(kind_of(self.model))
             self.build()

@@ -44,7 +44,8 @@ class ControllerNode(Component):
         crawl = CrawlParameters(stride=v.stride, lift=v.lift, weight=v.weight)
         terrain = load_world(v.world) if v.world else (Plane(),)
         self.control = QuadrupedController(legs, gait, v.state_timeout, crawl, terrain)
-        self.control.gait.trot, self.control.crawling = v.trot, v.crawl and v.weight
+        self.control.gait.trot = v.trot
+        self.ask_to_crawl(v.crawl)
         self.state = MeasuredState(self.model, v.state_timeout, v.base_frame)
         self.guard = InputGuard(self.model.joint_names, v.state_timeout)
         self.message, self.reader = wire.JointStateWriter(self.model.joint_names), wire.Reader(JointState)
@@ -71,14 +72,18 @@ class ControllerNode(Component):
         """Trot, crawl or stand."""
         v = self.values
         if "crawl" in names:
-            self.control.crawling = v.crawl and v.weight
-            if v.crawl and not v.weight:
-                self.get_logger().warning(CARRIES)
+            self.ask_to_crawl(v.crawl)
         if "trot" in names:
             self.control.gait.trot = v.trot
         if self.active and "thread_priority" in names:
             self.set_realtime(v.thread_priority)
         self.guard.max_age = self.state.base.max_age = self.control.silence = v.state_timeout
+
+    def ask_to_crawl(self, crawl: bool) -> None:
+        """Crawl as the parameter asks, or say why not."""
+        self.control.crawling = crawl and self.values.weight
+        if crawl and not self.values.weight:
+            self.get_logger().warning(CARRIES)
 
     def on_state(self, data: bytes) -> None:
         """Answer a state with targets and efforts for its time, or with damping for a robot that has fallen."""

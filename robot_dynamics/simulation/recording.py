@@ -148,7 +148,7 @@ class Measures:
         return self.lost > LOSS * (self.received + self.lost) or missed > LOSS * self.state_rate
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """The table for people: quantity, value, and what it is."""
+        """The table for people: quantity, value, and what it is. Long, for it is the table."""
         lost = "not counted" if self.lost < 0 else f"{self.lost} of {self.received + self.lost}"
         return [
             ("base height, standing", f"{self.standing_height:.3f} m", "of the base link above the ground"),
