@@ -15,7 +15,8 @@ pytest.importorskip("rclpy", reason="needs rclpy")
 pytest.importorskip("rosbags", reason="needs rosbags (extra `bag`)")
 pytest.importorskip("rich", reason="needs rich (extra `cli`)")
 
-from ros_nodes import PATIENCE, Process
+from diagnostic_msgs.msg import DiagnosticArray
+from ros_nodes import PATIENCE, Process, peer, running
 
 from robot_dynamics.bags.accounts import watch
 from robot_dynamics.bags.answers import feed
@@ -26,6 +27,7 @@ from robot_dynamics.core.bag import Bag
 from robot_dynamics.ros.parameters import FeedforwardParameters, MonitorParameters
 
 pytestmark = pytest.mark.ros
+ACCOUNTS = "/monitor/energy_stamped"
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -81,13 +83,12 @@ def test_what_nodes_answered_is_answered_again(tmp_path):
         Process("monitor", *simulated),
         Process("controller", *simulated, "-p", "stand_time:=0.4", "-p", "weight:=false"),
     ]
-    try:
+    with running(*nodes), peer() as us:
+        us.listen(DiagnosticArray, ACCOUNTS)
+        us.new(ACCOUNTS, 20)  # of the monitor, the last to be ready
         grown(folder, 2_500_000)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
-    finally:
-        for node in nodes[::-1]:
-            node.end()
     assert process.returncode == 0, err
     with Bag(folder) as bag:
         setup = read_setup(bag, "/feedforward", FeedforwardParameters())
@@ -95,7 +96,7 @@ def test_what_nodes_answered_is_answered_again(tmp_path):
         live = feed(setup.model(), setup.parameters, bag, topics).live
         watched = read_setup(bag, "/monitor", MonitorParameters())
         topics = find_topics(bag, "", "/monitor")
-        live |= watch(watched.model(), watched.parameters, bag, topics, "/monitor/energy_stamped").live
+        live |= watch(watched.model(), watched.parameters, bag, topics, ACCOUNTS).live
     assert live.keys() == {"total", "efforts", "model error", "energy", "work"}
     for name in ("total", "efforts"):
         assert live[name].compared > 500

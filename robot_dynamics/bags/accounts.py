@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A bag given to what the node `monitor` decides with, at full speed: the same model errors and accounts as live.
 
-A model error spans some states, and an account all since the first: where a monitor told both, periods begin and end at
-the states where its own did, and accounts are compared by what they grew from one to the next.
+A model error spans some states, and an account all since the first: where a monitor told both, they begin and end where
+its own did. Accounts are compared by what they grew from one to the next, model errors where both knew of base and
+contacts.
 """
 
 from dataclasses import dataclass, fields
@@ -12,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..control.contacts import ContactForces
-from ..control.monitor import Account, Companions, Ledger, Residual
+from ..control.monitor import LONGEST, Account, Companions, Ledger, Residual
 from ..control.state import MeasuredState
 from ..core.arrays import Array
 from ..core.bag import Bag, BagError
@@ -50,18 +51,22 @@ class Watched:
 class Watcher:
     """Accounts for every joint state as the node `monitor` does.
 
-    told : model errors (n,) of a monitor by stamp [s]. asked : stamps at which accounts are to be kept.
+    told, live : model errors (n,) and accounts of a monitor by stamp [s].
+    knew : stamp [s] from which on both knew of the base and the contacts that there are.
     """
 
-    def __init__(self, model: Model, v: MonitorParameters, span: int, told: dict[float, Array], asked: set[float]):
+    def __init__(
+        self, model: Model, v: MonitorParameters, span: int, told: dict[float, Array], live: dict[float, Account]
+    ):
         """Keep statistics over the last `span` residuals."""
         self.model, self.state = model, MeasuredState(model, v.state_timeout, v.base_frame)
         self.forces = ContactForces(model)
         self.ledger, self.residual = Ledger(model), Residual(model, span, 1.0 / v.residual_rate)
         self.bases, self.touches = Companions[Base](), Companions[Touch]()
-        self.known: set[str] = set()
+        self.known, self.knew, self.last = set[str](), -np.inf, -np.inf
+        self.told, self.live, self.accounts = told, live, dict[float, Account]()
+        self.since = {account.since for account in live.values()}
         self.rows: list[tuple[float, Array]] = []
-        self.told, self.asked, self.accounts = told, asked, dict[float, Account]()
         self.states = 0
 
     def see(self, x: Seen) -> None:
@@ -69,16 +74,20 @@ class Watcher:
         s, stamp = self.state, x.stamp
         for base in self.bases.due(stamp, stamp):
             if s.set_base(base.pose, base.twist, base.stamp, stamp, base.frame):
-                self.now_known("base")
+                self.now_known("base", stamp)
         for touch in self.touches.due(stamp, stamp):
             self.forces.set_forces(touch.links, touch.position, touch.force)
-            self.now_known("contacts")
+            self.now_known("contacts", stamp)
         if not s.set_joints(x.names, *x.columns, stamp, stamp):
             return
         self.states += 1
+        if stamp in self.since:  # without a gap before it: where the monitor came to know of base or contacts
+            self.knew = stamp if 0.0 <= stamp - self.last <= LONGEST else self.knew
+            self.begin_account()
+        self.last = stamp
         if s.has_effort and not (self.bases.missing(stamp) or self.touches.missing(stamp)):
             self.account_for(stamp)
-        if stamp in self.asked and (account := self.ledger.account()) is not None:
+        if stamp in self.live and (account := self.ledger.account()) is not None:
             self.accounts[stamp] = account
 
     def account_for(self, stamp: float) -> None:
@@ -91,11 +100,17 @@ class Watcher:
         elif stamp in self.told:
             self.residual.begin(stamp, s.q, s.qd)
 
-    def now_known(self, what: str) -> None:
-        """Begin the account anew with the first base and the first contacts."""
+    def now_known(self, what: str, stamp: float) -> None:
+        """Begin anew with the first base and the first contacts."""
         if what not in self.known:
             self.known.add(what)
-            self.ledger = Ledger(self.model)
+            self.knew = stamp
+            self.begin_account()
+
+    def begin_account(self) -> None:
+        """Begin account and model errors with the next state."""
+        self.ledger = Ledger(self.model)
+        self.residual.restart()
 
 
 def watch(
@@ -112,7 +127,7 @@ def watch(
     """
     told = model_errors(model, bag, topics)
     accounts = told_accounts(bag, energies) if energies else {}
-    watcher = Watcher(model, v, max(bag.counts().get(topics.joints, 1), 1), told, set(accounts))
+    watcher = Watcher(model, v, max(bag.counts().get(topics.joints, 1), 1), told, accounts)
     waiting: Seen | None = None
     for x in heard(bag, topics, progress):
         if isinstance(x, Base):
@@ -128,14 +143,15 @@ def watch(
     if not watcher.rows:
         problem = watcher.state.joints.problem or "too few carry positions and efforts"
         raise BagError(f"'{bag.path}': no model error of '{model.name}' can be told: {problem}")
-    return found(watcher, accounts)
+    return found(watcher)
 
 
-def found(watcher: Watcher, accounts: dict[float, Account]) -> Watched:
+def found(watcher: Watcher) -> Watched:
     """Put what was found into arrays, and compare it."""
     stamp, residual = (np.array(column) for column in zip(*watcher.rows, strict=True))
-    pairs = [(watcher.told[t], x) for t, x in watcher.rows if t in watcher.told]
-    live = {"model error": agreement(pairs)} if pairs else {}
+    both = [(t, watcher.told[t], x) for t, x in watcher.rows if t in watcher.told]
+    pairs = [(a, b) for t, a, b in both if t > watcher.knew]
+    live = {"model error": agreement(pairs, len(both) - len(pairs))} if both else {}
     return Watched(
         stamp,
         residual,
@@ -144,19 +160,20 @@ def found(watcher: Watcher, accounts: dict[float, Account]) -> Watched:
         watcher.ledger.account(),
         watcher.states,
         watcher.state.counts(),
-        live | compared(accounts, watcher.accounts),
+        live | compared(watcher),
     )
 
 
-def compared(told: dict[float, Account], ours: dict[float, Account]) -> dict[str, Agreement]:
+def compared(watcher: Watcher) -> dict[str, Agreement]:
     """How energies, and work and losses from each account of both to the next, compare."""
-    both = [(told[t], ours[t]) for t in sorted(ours)]
+    ours = watcher.accounts
+    both = [(watcher.live[t], ours[t]) for t in sorted(ours) if t > watcher.knew]
     if not both:
         return {}
     stocks = [(numbers(a, STOCKS), numbers(b, STOCKS)) for a, b in both]
     added = [(numbers(a, ADDED), numbers(b, ADDED)) for a, b in both]
     grown = [(after[0] - before[0], after[1] - before[1]) for before, after in pairwise(added)]
-    return {"energy": agreement(stocks)} | ({"work": agreement(grown)} if grown else {})
+    return {"energy": agreement(stocks, len(ours) - len(both))} | ({"work": agreement(grown)} if grown else {})
 
 
 def numbers(account: Account, names: tuple[str, ...]) -> Array:

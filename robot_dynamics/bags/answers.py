@@ -40,7 +40,7 @@ class Agreement:
     """How numbers compare with those that a node told: how many are the same bit by bit, and how many within CLOSE.
 
     compared : how many there are of both. largest : largest difference. unknown : how many more were not compared, for
-    the bag lacks what the node had.
+    not all that the node had is in the bag, or the other way round.
     """
 
     compared: int
@@ -52,11 +52,11 @@ class Agreement:
     def __str__(self) -> str:
         """In a sentence."""
         if not self.compared:
-            return f"none of {self.unknown} could be compared: the bag lacks what the node had"
+            return f"none of {self.unknown} could be compared: bag and node did not have the same"
         said = f"{self.same} of {self.compared} ({100.0 * self.same / self.compared:.4g} %) are the same bit by bit"
         if others := self.compared - self.same:
             said += f", {self.close - self.same} of the other {others} within {CLOSE:g}, {self.largest:.3g} at most"
-        return said + (f"; of {self.unknown} more the bag lacks what the node had" if self.unknown else "")
+        return said + (f"; of {self.unknown} more, bag and node did not have the same" if self.unknown else "")
 
 
 def agreement(pairs: Sequence[tuple[Array, Array]], unknown: int = 0) -> Agreement:

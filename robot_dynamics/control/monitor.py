@@ -186,6 +186,7 @@ class Account:
     angular_momentum_error [N m s] (about the centre of mass): what weight and contacts do not explain of a floating
     robot's momentum; nan with a fixed base. recent_*: how much each error changed in the last 10 s. lost [s]: time
     between states in which others were lost, which is left out: `initial` grows by what the energy changed in it.
+    since: stamp of the first state [s].
     """
 
     kinetic: float
@@ -201,6 +202,7 @@ class Account:
     recent_momentum_error: float
     recent_angular_momentum_error: float
     lost: float
+    since: float
 
 
 class State(NamedTuple):
@@ -237,7 +239,7 @@ class Ledger:
         self.model = model
         self._cadence = Cadence()
         self._last: MassState | None = None
-        self._initial, self._accounted, self._lost = np.zeros(7), np.zeros(9), 0.0
+        self._initial, self._accounted, self._lost, self._since = np.zeros(7), np.zeros(9), 0.0, 0.0
         self._errors: deque[tuple[float, Array]] = deque()
 
     def update(self, stamp: float, q: Array, qd: Array, effort: Array, contact: Contact = NO_CONTACT) -> None:
@@ -247,7 +249,7 @@ class Ledger:
         self._last = now
         h, lost = self._cadence.lasted(stamp)
         if before is None or np.isnan(h):
-            self._initial, self._accounted, self._lost = self._stock(now), np.zeros(9), 0.0
+            self._initial, self._accounted, self._lost, self._since = self._stock(now), np.zeros(9), 0.0, stamp
             self._errors.clear()
         elif lost:
             self._initial = self._initial + self._stock(now) - self._stock(before)
@@ -270,7 +272,7 @@ class Ledger:
         potential = potential_energy(self.model, self._last.q)
         return Account(
             float(stock[0]) - potential, potential, float(self._initial[0]), work, lost, pushed,
-            *_sizes(error), *_sizes(recent), self._lost,
+            *_sizes(error), *_sizes(recent), self._lost, self._since,
         )  # fmt: skip
 
     def _stock(self, state: MassState) -> Array:
@@ -354,6 +356,10 @@ class Residual:
         self._recent.append(self._motion(first, now))
         self._first, self._since = now, []
         return self._recent[-1].residual
+
+    def restart(self) -> None:
+        """Begin with the next state, of whatever rate."""
+        self._cadence, self._first, self._since = Cadence(), None, []
 
     def begin(self, stamp: float, q: Array, qd: Array) -> None:
         """Let a period begin at this state, which has been taken."""

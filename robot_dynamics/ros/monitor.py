@@ -35,6 +35,7 @@ UNITS = {
     "recent_momentum_error": "N s",
     "recent_angular_momentum_error": "N m s",
     "lost": "s",
+    "since": "s",
 }
 UNEXPLAINED = {
     "balance_error": "energy balance error [J]",
@@ -67,14 +68,13 @@ class MonitorNode(Component):
         self.posture = Posture()
         self.readers = {kind: wire.Reader(kind) for kind in (JointState, Odometry, MultiDOFJointState)}
         self.commands = wire.Reader(JointState)
-        self.residual = Residual(model, int(v.window * v.residual_rate), 1.0 / v.residual_rate)
         base = [f"base/{axis}" for axis in ("wx", "wy", "wz", "vx", "vy", "vz")] if model.floating_base else []
         self.coordinates = [*base, *model.joint_names]
         body_of = dict(zip(model.link_names, model.link_bodies.tolist(), strict=True))
         self.carried = {j.name: body_of[j.child] for j in model.robot.joints if j.name in model.joint_names}
         self.matrix_message = convert.MultiArrayWriter([",".join(self.coordinates)] * 2, [model.nv, model.nv])
         self.residual_message = wire.JointStateWriter(model.joint_names, position=False, velocity=False)
-        self.ledger = Ledger(model)
+        self.begin_account()
         self.known: set[str] = set()
         self.bases, self.touches = Companions[wire.Message](), Companions[wire.Message]()
         self.labels = [f"{f.name} [{UNITS.get(f.name, 'J')}]" for f in fields(Account)]
@@ -186,10 +186,16 @@ class MonitorNode(Component):
                 self.now_known("contacts")
 
     def now_known(self, what: str) -> None:
-        """Begin the account anew with the first base and the first contacts: until then they were assumed."""
+        """Begin anew with the first base and the first contacts: until then they were assumed."""
         if what not in self.known:
             self.known.add(what)
-            self.ledger = Ledger(self.model)
+            self.begin_account()
+
+    def begin_account(self) -> None:
+        """Begin account and model errors with the next state."""
+        v, model = self.values, self.model
+        self.ledger = Ledger(model)
+        self.residual = Residual(model, int(v.window * v.residual_rate), 1.0 / v.residual_rate)
 
     def on_command(self, data: bytes) -> None:
         """Note how old the state is that a command answers: both carry its stamp."""
