@@ -74,7 +74,7 @@ def rnea_derivatives_loop(topology, parameters, Q, V, X, w, out, repeats):
 
 
 @lean
-def aba_derivatives_loop(limbed, topology, parameters, Q, V, X, w, memory, qdd, out, repeats):
+def aba_derivatives_loop(limbed, topology, parameters, Q, V, X, w, memory, qdd, sides, out, repeats):
     """ABA and its derivatives; limbed: levels and robot of `star`, or None."""
     for _ in range(repeats):
         for k in range(Q.shape[0]):
@@ -83,7 +83,7 @@ def aba_derivatives_loop(limbed, topology, parameters, Q, V, X, w, memory, qdd, 
                 aba.aba(limbed[0], limbed[1], Q[k], V[k], (X[k], NO_WRENCH, None), memory, qdd)
             else:
                 tree_aba.aba(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, qdd)
-            derivatives.aba_derivatives(topology, parameters, Q[k], V[k], qdd, NO_WRENCH, w, out)
+            derivatives.aba_derivatives(topology, parameters, Q[k], V[k], qdd, NO_WRENCH, w, sides, out)
 
 
 @lean
@@ -124,8 +124,8 @@ def derived(case: Case, cpp: Cpp) -> Iterator[Row]:
     """Derivatives of RNEA and of ABA in one state."""
     model = case.model
     limbed = None if model.limbs is None else (model.limbs.levels, model.limbs.robot)
-    robot, w, out = (model.topology, model.parameters), workspace(model), np.empty((4, model.nv, model.nv))
-    memory = aligned((MEMORY,)), np.empty(model.nv)
+    robot, w, out = (model.topology, model.parameters), workspace(model), np.empty((3, model.nv, model.nv))
+    memory = aligned((MEMORY,)), np.empty(model.nv), np.empty((model.nv, 3 * model.nv))
     calls = {
         "rnea": partial(rnea_derivatives_loop, *robot, *case.states, w, out, REPEATS),
         "aba": partial(aba_derivatives_loop, limbed, *robot, *case.states, w, *memory, out, REPEATS),

@@ -65,9 +65,9 @@ def forward_dynamics_derivatives(
     """
     qdd = forward_dynamics(model, q, qd, tau, f_ext)
     state = checked("q", q, (model.nq,)), checked("qd", qd, (model.nv,)), qdd
-    out = np.empty((4, model.nv, model.nv))
+    X, out = np.empty((model.nv, 3 * model.nv)), np.empty((3, model.nv, model.nv))
     push, w = flat_wrench(model, f_ext), workspace(model)
-    dof = derivatives.forward_dynamics_derivatives(model.topology, model.parameters, *state, push, w, out)
+    dof = derivatives.forward_dynamics_derivatives(model.topology, model.parameters, *state, push, w, X, out)
     if dof >= 0:
         raise SingularModelError(f"H of '{model.name}' is not positive definite at dof {dof}: no derivatives here")
     return out[0], out[1], out[2]

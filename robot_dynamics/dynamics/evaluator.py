@@ -50,7 +50,7 @@ class Evaluator:
         self.q: Array = neutral(model)
         self.qd, self.qdd, self.tau = np.zeros((3, model.nv))
         self.f_ext = np.zeros((model.nb, 6))
-        self._of_tau, self._of_motion = np.zeros((3, model.nv, model.nv)), np.zeros((4, model.nv, model.nv))
+        self._of_tau, self._of_motion = np.zeros((2, 3, model.nv, model.nv))
         self.H = self._of_tau[2]
         push = self.f_ext.ravel()
         driver, robot, memory = driver_of(model)
@@ -59,7 +59,8 @@ class Evaluator:
         self._crba = bound(driver.mass_matrix, *robot, self.q, *memory, self.H)
         point = model.topology, model.parameters, self.q, self.qd, self.qdd, push, workspace(model)
         self._by_motion = bound(derivatives.inverse_dynamics_derivatives, *point, self._of_tau)
-        self._by_state = bound(derivatives.forward_dynamics_derivatives, *point, self._of_motion)
+        X = np.empty((model.nv, 3 * model.nv))
+        self._by_state = bound(derivatives.forward_dynamics_derivatives, *point, X, self._of_motion)
 
     def inverse_dynamics(self) -> Array:
         """Set and return tau of q, qd, qdd, f_ext: RNEA (R1-R5). Raises ShapeError for what is not finite."""

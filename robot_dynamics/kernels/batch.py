@@ -123,23 +123,23 @@ def forward_dynamics(topology, parameters, Q, QD, tau, QDD, workspace):
 
 
 @routine
-def _aba_derivatives(topology, parameters, q, qd, qdd, f_ext, w, out):
+def _aba_derivatives(topology, parameters, q, qd, qdd, f_ext, w, X, out):
     """`aba_derivatives`, whatever it returns: a joint without inertia has been refused."""
-    aba_derivatives(topology, parameters, q, qd, qdd, f_ext, w, out)
+    aba_derivatives(topology, parameters, q, qd, qdd, f_ext, w, X, out)
 
 
 rnea_derivatives_of_lanes, aba_derivatives_of_lanes = spread(rnea_derivatives), spread(_aba_derivatives)
 
 
 def workspace_of_derivatives(nq, nv, rows):
-    """Memory for LANES states: that of `workspace`, and matrices."""
-    return *workspace(nq, nv, rows), aligned((4, nv, nv, LANES))
+    """Memory for LANES states: that of `workspace`, and matrices: X and out of `aba_derivatives`."""
+    return *workspace(nq, nv, rows), *(aligned((*shape, LANES)) for shape in ((nv, 3 * nv), (3, nv, nv)))
 
 
 @lean
 def inverse_dynamics_derivatives(topology, parameters, Q, QD, QDD, out, workspace):
     """`derivatives.rnea_derivatives` of states as in `inverse_dynamics`; out: three matrices of each state, flat."""
-    q, qd, qdd, _, w, none, matrices = workspace
+    q, qd, qdd, _, w, none, _, matrices = workspace
     nq, nv = q.shape[0], qd.shape[0]
     size = 3 * nv * nv
     count = QD.shape[0] // nv
@@ -157,7 +157,7 @@ def inverse_dynamics_derivatives(topology, parameters, Q, QD, QDD, out, workspac
 @lean
 def forward_dynamics_derivatives(topology, parameters, Q, QD, tau, out, workspace):
     """`derivatives.aba_derivatives` of states as in `forward_dynamics`; out: three matrices of each state, flat."""
-    q, qd, effort, qdd, w, none, matrices = workspace
+    q, qd, effort, qdd, w, none, X, matrices = workspace
     nq, nv = q.shape[0], qd.shape[0]
     size = 3 * nv * nv
     count = QD.shape[0] // nv
@@ -168,7 +168,7 @@ def forward_dynamics_derivatives(topology, parameters, Q, QD, tau, out, workspac
         read(tau, nv, k, effort)
         aba_of_lanes(topology, parameters, Lanes(q), Lanes(qd), Lanes(effort), Lanes(none), Lanes(w), Lanes(qdd))
         aba_derivatives_of_lanes(
-            topology, parameters, Lanes(q), Lanes(qd), Lanes(qdd), Lanes(none), Lanes(w), Lanes(matrices)
+            topology, parameters, Lanes(q), Lanes(qd), Lanes(qdd), Lanes(none), Lanes(w), Lanes(X), Lanes(matrices)
         )
         write(matrices, size, k, out)
 

@@ -45,37 +45,46 @@ def solve(L, x):
 
 
 @routine
-def solve_three(L, X):
-    """Solve L^T L X = B in place for all columns of three matrices at once; X (3, n, n) or more holds B."""
+def solve_rows(L, X):
+    """Solve L^T L X = B in place; X (n, m) holds B. A row takes three others at a time: it is read and written once."""
     n = L.shape[0]
-    for k in range(n - 1, -1, -1):
-        scale_row(X, k, 1.0 / L[k, k])
-        for i in range(k):
-            if anywhere(L[k, i] != 0.0):
-                subtract_row(X, i, L[k, i], k)
+    for i in range(n - 1, -1, -1):
+        left = (n - 1 - i) % 3
+        for k in range(n - 1, i + left, -3):
+            subtract_three(X, i, L[k, i], k, L[k - 1, i], k - 1, L[k - 2, i], k - 2)
+        for k in range(i + left, i, -1):
+            subtract_one(X, i, L[k, i], k)
+        scale_row(X, i, 1.0 / L[i, i])
     for k in range(n):
-        for i in range(k):
-            if anywhere(L[k, i] != 0.0):
-                subtract_row(X, k, L[k, i], i)
+        left = k % 3
+        for i in range(left):
+            subtract_one(X, k, L[k, i], i)
+        for i in range(left, k, 3):
+            subtract_three(X, k, L[k, i], i, L[k, i + 1], i + 1, L[k, i + 2], i + 2)
         scale_row(X, k, 1.0 / L[k, k])
 
 
 @inline
 def scale_row(X, i, s):
-    """Multiply row i of three matrices."""
-    for c in abreast(X.shape[2]):
-        X[0, i, c] *= s
-        X[1, i, c] *= s
-        X[2, i, c] *= s
+    """Multiply row i."""
+    for c in abreast(X.shape[1]):
+        X[i, c] *= s
 
 
 @inline
-def subtract_row(X, i, s, k):
-    """Subtract s times row k from row i, another one, of three matrices."""
-    for c in abreast(X.shape[2]):
-        X[0, i, c] -= s * X[0, k, c]
-        X[1, i, c] -= s * X[1, k, c]
-        X[2, i, c] -= s * X[2, k, c]
+def subtract_one(X, i, s, k):
+    """Subtract s times row k from row i, another one."""
+    if anywhere(s != 0.0):  # not of joints on other branches
+        for c in abreast(X.shape[1]):
+            X[i, c] -= s * X[k, c]
+
+
+@inline
+def subtract_three(X, i, s, k, t, j, u, m):
+    """Subtract s, t, u times rows k, j, m from row i, another one."""
+    if anywhere(s != 0.0 or t != 0.0 or u != 0.0):
+        for c in abreast(X.shape[1]):
+            X[i, c] -= s * X[k, c] + t * X[j, c] + u * X[m, c]
 
 
 @kernel

@@ -8,7 +8,7 @@ those of `manifold.integrate`: along the columns of the joints, so that a free j
 """
 
 from ..compiler import abreast, brief, inline, routine
-from .dense import factorize, solve_three
+from .dense import factorize, solve_rows
 from .joints import one_dof
 from .link import gyration
 from .rows import (
@@ -372,23 +372,27 @@ def rnea_derivatives(topology, parameters, q, qd, qdd, f_ext, w, out):
 
 
 @routine
-def aba_derivatives(topology, parameters, q, qd, qdd, f_ext, w, out):
+def aba_derivatives(topology, parameters, q, qd, qdd, f_ext, w, X, out):
     """Derivatives of the acceleration qdd that ABA gave, in q, qd and tau, into out[0], out[1], out[2] (V9).
 
-    out[3] (nv, nv): workspace. Returns -1, or the first dof without inertia.
+    X (nv, 3 nv): workspace. Returns -1, or the first dof without inertia.
     """
     rnea_derivatives(topology, parameters, q, qd, qdd, f_ext, w, out)
     n = qd.shape[0]
     for r in range(n):
         for c in abreast(n):
-            out[0, r, c] = -out[0, r, c]
-            out[1, r, c] = -out[1, r, c]
-            out[3, r, c] = out[2, r, c]
-            out[2, r, c] = 0.0
-        out[2, r, r] = 1.0
-    failed = factorize(out[3])
+            X[r, c] = -out[0, r, c]
+            X[r, n + c] = -out[1, r, c]
+            X[r, 2 * n + c] = 0.0
+        X[r, 2 * n + r] = 1.0
+    failed = factorize(out[2])
     if failed < 0:
-        solve_three(out[3], out)
+        solve_rows(out[2], X)
+        for r in range(n):
+            for c in abreast(n):
+                out[0, r, c] = X[r, c]
+                out[1, r, c] = X[r, n + c]
+                out[2, r, c] = X[r, 2 * n + c]
     return failed
 
 
@@ -402,6 +406,6 @@ def inverse_dynamics_derivatives(topology, parameters, q, qd, qdd, f_ext, w, out
 
 
 @brief
-def forward_dynamics_derivatives(topology, parameters, q, qd, qdd, f_ext, w, out):
+def forward_dynamics_derivatives(topology, parameters, q, qd, qdd, f_ext, w, X, out):
     """`aba_derivatives`."""
-    return aba_derivatives(topology, parameters, q, qd, qdd, f_ext, w, out)
+    return aba_derivatives(topology, parameters, q, qd, qdd, f_ext, w, X, out)
