@@ -83,12 +83,15 @@ def test_what_nodes_answered_is_answered_again(tmp_path):
         Process("monitor", *simulated),
         Process("controller", *simulated, "-p", "stand_time:=0.4", "-p", "weight:=false"),
     ]
-    with running(*nodes), peer() as us:
-        us.listen(DiagnosticArray, ACCOUNTS)
-        us.new(ACCOUNTS, 20)  # of the monitor, the last to be ready
-        grown(folder, 2_500_000)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=PATIENCE)
+    try:
+        with running(*nodes), peer() as us:
+            us.listen(DiagnosticArray, ACCOUNTS)
+            us.new(ACCOUNTS, 20)  # of the monitor, the last to be ready
+            grown(folder, 2_500_000)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
     assert process.returncode == 0, err
     with Bag(folder) as bag:
         setup = read_setup(bag, "/feedforward", FeedforwardParameters())

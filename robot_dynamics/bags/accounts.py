@@ -168,7 +168,7 @@ def compared(watcher: Watcher) -> dict[str, Agreement]:
     """How energies, and work and losses from each account of both to the next, compare."""
     ours = watcher.accounts
     both = [(watcher.live[t], ours[t]) for t in sorted(ours) if t > watcher.knew]
-    if not both:
+    if not ours:
         return {}
     stocks = [(numbers(a, STOCKS), numbers(b, STOCKS)) for a, b in both]
     added = [(numbers(a, ADDED), numbers(b, ADDED)) for a, b in both]
