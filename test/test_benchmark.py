@@ -98,6 +98,7 @@ def test_lines_are_measured_also_without_the_other_side(lines, tmp_path, monkeyp
 
 @pytest.mark.skipif(find_spec("rclpy") is None, reason="rclpy cannot be imported")
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_the_loop_is_measured():
     script = "import rclpy; from benchmark import loop; loop.SPAN = 2.0; rclpy.init(); print(loop.loop())"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=Path(__file__).parents[1])

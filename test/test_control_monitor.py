@@ -9,6 +9,7 @@ import numpy as np
 import open_loop_trot
 import pytest
 import quadrupeds
+from depth import every
 
 import robot_dynamics as rd
 from robot_dynamics.contact.impulse import Impulse
@@ -150,7 +151,7 @@ def test_a_perfect_plant_is_not_accused(law):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", every(2, LAWS))
 def test_lost_states_are_left_out_of_the_account(law):
     """Each 97th state is lost, touchdowns among them."""
     account, residual, plant = trot(law, 20.0, lost=97)
@@ -164,7 +165,7 @@ def test_lost_states_are_left_out_of_the_account(law):
 @pytest.mark.parametrize(
     ("column", "figure", "more"), [(0, "armature", 0.02), (1, "damping", 0.3), (2, "friction", 0.5)]
 )
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", every(2, LAWS))
 def test_what_a_joint_has_more_than_the_model_knows_is_found(law, column, figure, more):
     """And nothing else; a plant that damps by the velocity at a step's end acts as if it had armature h d / 2."""
     known = open_loop_trot.model(True)

@@ -216,6 +216,7 @@ def test_every_process_has_ended_when_the_block_is_left(tmp_path, monkeypatch):
 @needs_pictures
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+@pytest.mark.thorough
 def test_the_loop_stands_and_trots(tmp_path):
     page = tmp_path / "folder" / "demo.html"
     options = ["--duration", "6", "--real-time-factor", "0.5", "--output", str(page)]

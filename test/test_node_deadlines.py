@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
+from depth import every
 from ros_nodes import COMMAND_FAULTS, Fault, Peer, Process, peer, running
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -72,7 +73,7 @@ def let_go(us: Peer, since: float, meanwhile: Callable[[], object]) -> float:
     return max(seconds(m) for m in states if np.any(m.effort) and seconds(m) > since)
 
 
-@pytest.mark.parametrize("fault", [None, *COMMAND_FAULTS], ids=lambda fault: str(fault or "silence"))
+@pytest.mark.parametrize("fault", every(5, [None, *COMMAND_FAULTS]), ids=lambda fault: str(fault or "silence"))
 def test_a_commander_that_sends_nothing_good_loses_the_joints_in_time_and_gets_them_back(us: Peer, fault: Fault | None):
     last = obeyed(us)
     key = f"refused targets: {fault.cause}" if fault else ""
@@ -134,6 +135,7 @@ def test_a_controller_that_is_killed_loses_the_joints_in_time_and_the_next_one_g
         us.until(lambda: us.status("plant").get("message") == "timed out", "the diagnostic")
 
 
+@pytest.mark.thorough
 def test_efforts_that_fall_silent_lose_the_joints_in_time(us):
     """Each message holds another effort: the first state that shows the last one tells the tick that took it."""
     us.call(Trigger, "plant/reset")
@@ -155,6 +157,7 @@ def test_efforts_that_fall_silent_lose_the_joints_in_time(us):
     us.until(lambda: us.status("plant").get("message") == "timed out", "the diagnostic")
 
 
+@pytest.mark.thorough
 def test_of_ten_commands_per_tick_all_are_taken_and_the_last_counts(us):
     """Each holds another effort, so that a state shows which one its tick had."""
     obeyed(us)

@@ -66,6 +66,7 @@ def both(us: Peer, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return times, feet_of_plant(us.heard["contacts"][-1].joint_names, truth, estimate[0, :, :3]), estimate
 
 
+@pytest.mark.thorough
 def test_the_estimated_contacts_are_those_of_the_plant():
     options = ("-p", "estimate_contacts:=true", "-p", "dry_run:=false", "-p", "state_timeout:=0.5")
     rates = ("update_rate:=500.0", "timestep:=0.002", "real_time_factor:=0.2", "max_command_age:=0.01")

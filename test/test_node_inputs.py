@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
+from depth import every
 from geometry_msgs.msg import Point, Pose, PoseWithCovariance, Quaternion, Transform, Wrench
 from nav_msgs.msg import Odometry
 from ros_nodes import STATE_FAULTS, URDF, Fault, Peer, Process, Sensors, peer, running, stamp
@@ -134,7 +135,7 @@ def room() -> Iterator[Room]:
         assert [node.end() for node in nodes] == [(0, [])] * len(nodes)
 
 
-@pytest.mark.parametrize("fault", [None, *STATE_FAULTS], ids=lambda fault: str(fault or "silence"))
+@pytest.mark.parametrize("fault", every(5, [None, *STATE_FAULTS]), ids=lambda fault: str(fault or "silence"))
 def test_a_robot_that_says_nothing_good_is_given_up_in_time_and_taken_back(room: Room, fault: Fault | None):
     us, sensors = room.us, room.sensors
     listeners = [x for x in room.listeners if fault is None or x.reads(fault)]
@@ -200,6 +201,7 @@ def test_a_clock_that_jumps_back_is_named_and_work_goes_on(room: Room):
     room.well()
 
 
+@pytest.mark.thorough
 def test_one_bad_state_is_a_warning_for_some_seconds_and_counted_for_good(room: Room):
     """Not of the estimator, whose warning is that of a robot without odom."""
     room.well()

@@ -222,6 +222,7 @@ def test_a_push_beyond_all_measure_pauses_with_the_reason_until_the_reset(us):
     us.until(lambda: us.status("plant").get("message") == "holding", "the hold")
 
 
+@pytest.mark.thorough
 def test_a_push_that_cannot_be_is_counted_and_a_warning_for_some_seconds(us):
     us.until(lambda: us.status("plant").get("level") == "0", "the end of what was before")
     us.send("plant/push", WrenchStamped(header=Header(frame_id="tail")))
@@ -368,6 +369,7 @@ def test_a_plant_that_was_held_up_leaves_no_tick_out_and_counts_the_late_one():
         assert plant.end() == (0, [])
 
 
+@pytest.mark.thorough
 def test_a_plant_that_was_too_slow_says_how_slow_once_in_its_log_and_for_some_seconds():
     options = ("update_rate:=500.0", "timestep:=0.002", "real_time_factor:=0.5")
     plant = Process(

@@ -15,6 +15,7 @@ pytest.importorskip("rclpy", reason="needs rclpy")
 pytest.importorskip("rosbags", reason="needs rosbags (extra `bag`)")
 pytest.importorskip("rich", reason="needs rich (extra `cli`)")
 
+from depth import every
 from diagnostic_msgs.msg import DiagnosticArray
 from ros_nodes import PATIENCE, Process, peer, running
 
@@ -46,7 +47,7 @@ def grown(folder: Path, size: int) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda n: n.name)
+@pytest.mark.parametrize("number", every(2, [signal.SIGKILL, signal.SIGINT]), ids=lambda n: n.name)
 def test_what_was_recorded_is_redone(tmp_path, number):
     folder = tmp_path / "run"
     process = recorder(folder)

@@ -39,6 +39,7 @@ def test_a_controller_may_come_late_die_and_come_again_and_the_robot_is_held_mea
         assert plant.end() == (0, [])
 
 
+@pytest.mark.thorough
 def test_a_killed_feedforward_leaves_the_robot_to_its_controller_and_can_be_started_again():
     options = ("update_rate:=500.0", "timestep:=0.002", "efforts_alone:=false", "real_time_factor:=0.3")
     plant = Process("plant", *(word for option in options for word in ("-p", option)))
@@ -66,6 +67,7 @@ def test_a_killed_feedforward_leaves_the_robot_to_its_controller_and_can_be_star
         assert [node.end() for node in (controller, plant)] == [(0, [])] * 2
 
 
+@pytest.mark.thorough
 def test_every_node_has_the_gravity_of_its_parameter():
     """On the moon the feet carry its weight, the IMU reads its pull, and efforts and residual are its own."""
     moon = ("-p", "gravity:=[0.0, 0.0, -1.62]")
@@ -130,6 +132,7 @@ def test_odom_of_another_frame_is_refused_and_named_until_it_is_right():
         assert node.end() == (0, [])
 
 
+@pytest.mark.thorough
 def test_simulated_time_waits_for_commands_that_are_late_and_says_so_but_not_for_ever():
     plant = Process(
         "plant",

@@ -42,6 +42,7 @@ def loaded(lines: list[str]) -> set[str]:
     return {found[1] for line in lines if (found := re.search(r"data (?:loaded from|saved to) '(.*)'", line))}
 
 
+@pytest.mark.thorough
 def test_nodes_run_on_the_machine_code_of_the_first_start_alone(monkeypatch):
     monkeypatch.setenv("NUMBA_DEBUG_CACHE", "1")
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # a node that has stopped ends at once, whatever it still had to print

@@ -56,6 +56,7 @@ def test_a_mistake_is_one_sentence(tmp_path):
 
 @pytest.mark.ros
 @pytest.mark.skipif(find_spec("rclpy") is None, reason="rclpy is not installed")
+@pytest.mark.thorough
 def test_as_a_node_it_walks_the_plant_when_cmd_vel_asks():
     from geometry_msgs.msg import Twist
     from nav_msgs.msg import Odometry

@@ -96,6 +96,7 @@ def within(shown: object, whole: object) -> bool:
     return shown == (whole[: len(shown)] if isinstance(shown, list) else whole)
 
 
+@pytest.mark.thorough
 def test_the_robot_stands_under_the_gains_of_the_example(description, hardware, controllers, model, tmp_path):
     given = {param.get("name"): param.text for param in hardware.findall("hardware/param")}
     legs = controllers["leg_controller"]["ros__parameters"]

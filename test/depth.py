@@ -1,0 +1,13 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What `make test` takes of many cases of one law; `make test-all` takes the others."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def every(n: int, cases: Iterable[Any]) -> list[Any]:
+    """Cases of a test, of which all but every n-th are marked thorough, the first one not."""
+    return [case if i % n == 0 else pytest.param(case, marks=pytest.mark.thorough) for i, case in enumerate(cases)]
