@@ -67,6 +67,7 @@ def test_contact_space_is_that_of_the_tree(seed, count, floating):
     np.testing.assert_array_equal(rd.test_force_response(model, points, q), response)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_drop_under_control_is_that_of_the_tree(scheme):
     """Feet and trunk land askew under joint friction, near stops, with a push and PD control."""
@@ -86,6 +87,7 @@ def test_a_drop_under_control_is_that_of_the_tree(scheme):
     same(plants, 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", every(3, SCHEMES))
 def test_six_limbs_on_the_ground_move_as_the_tree_does(scheme):
     """Two groups of limbs, joint friction, points on some links, and a push on one that carries none."""
