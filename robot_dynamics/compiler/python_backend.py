@@ -54,5 +54,5 @@ def entry(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..
 
 
 def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
-    """Bind a kernel to these very objects."""
-    return partial(function, *arguments)
+    """Bind a kernel to these very objects, records and tuples among them, which no caller hands over anew."""
+    return partial(getattr(function, "__wrapped__", function), *arguments)
