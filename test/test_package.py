@@ -5,6 +5,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -104,9 +105,10 @@ def test_command_is_in_bin_and_knows_its_files(prefix, tmp_path):
     assert Path(found.strip()) == prefix / "share" / "robot_dynamics"
 
 
-def test_nothing_else_is_installed_beside_the_package(pip_prefix):
+def test_only_the_start_of_the_command_is_installed_beside_the_package(pip_prefix):
     site = Path(sysconfig.get_path("purelib", vars={"base": str(pip_prefix)}))
-    assert {path.name for path in site.iterdir() if "dist-info" not in path.name} == {"robot_dynamics"}
+    found = {path.name for path in site.iterdir() if "dist-info" not in path.name} - {"__pycache__"}
+    assert found == {"robot_dynamics", "robot_dynamics_command.py"}
 
 
 def test_source_distribution_can_be_built_from(source, tmp_path):
@@ -230,6 +232,19 @@ def test_errors_become_one_sentence_and_an_exit_code(error, code, text, monkeypa
     printed = capsys.readouterr().err
     assert text in printed
     assert printed.count("\n") <= 1
+
+
+@pytest.mark.parametrize(("module", "command"), [("numpy", "inspect"), ("rosbags", "record"), ("rclpy", "record")])
+def test_ctrl_c_while_modules_are_imported_is_answered_by_an_exit_code_alone(tmp_path, module, command):
+    """The module is of our own making: it says that its import has begun, and never ends it."""
+    (tmp_path / f"{module}.py").write_text("import signal\nprint('begun', flush=True)\nsignal.pause()\n")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    line = [sys.executable, "-m", "robot_dynamics_command", command, str(tmp_path / "nothing")]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(line, text=True, env=environment, **pipes) as process:
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        assert (*process.communicate(timeout=60), process.returncode) == ("", "", 130)
 
 
 def test_a_mistake_of_ours_is_not_hidden(monkeypatch):
