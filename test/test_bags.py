@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bags: made twice alike, read by others, put through the plant again to the last bit, damaged in twenty ways."""
 
-import contextlib
 import json
 import shutil
 from collections.abc import Callable
@@ -15,15 +14,20 @@ import pytest
 pytest.importorskip("rosbags", reason="needs rosbags (extra `bag`)")
 pytest.importorskip("rich", reason="needs rich (extra `cli`)")
 
+from robot_dynamics import load_urdf
 from robot_dynamics.bags.make import TOPICS
 from robot_dynamics.bags.messages import Messages
 from robot_dynamics.bags.replay import Memory, Replay, Tick, read_run
-from robot_dynamics.cli import main
+from robot_dynamics.cli import main, refuse
 from robot_dynamics.core.bag import MAGIC, Bag, BagError, BagWriter, salvage
-from robot_dynamics.identification.joint_log import LogError, read_log
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.identification.commanded_log import read_commanded_log
+from robot_dynamics.identification.joint_log import joint_map, motion, read_log
 from robot_dynamics.simulation.snapshot import SnapshotError, read_snapshot
+from robot_dynamics.study.controllers import bag_stream
 
 DURATION = 1.0
+URDF = Path(__file__).parent.parent / "urdf" / "mini_cheetah.urdf"
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +36,14 @@ def bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bags") / "run"
     options = ["--noise", "1", "--pushes", "2", "--seed", "4", "--param", "command_delay:=2"]
     assert main(["make-bag", str(folder), "--duration", str(DURATION), *options]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that is read soon."""
+    folder = tmp_path_factory.mktemp("short") / "run"
+    assert main(["make-bag", str(folder), "--duration", "0.2", "--noise", "1"]) == 0
     return folder
 
 
@@ -266,34 +278,76 @@ def mutations() -> list[Any]:
     return [pytest.param(change, id=name) for name, change in found.items()]
 
 
+def study_commands(path: Path) -> None:
+    """What a study reads of a bag."""
+    model = load_urdf(URDF, floating_base=True)
+    bag_stream(path, model, 0.002, 100, np.zeros(12), 40.0, 1.0)
+
+
+def takers(folder: Path) -> list[Callable[[Path], int]]:
+    """Whatever takes a bag, as the exit code that it ends with; pages go into the folder."""
+    urdf, page = ["--urdf", str(URDF)], ["--output", str(folder / "page.html")]
+
+    def read(reader: Callable[[Path], object]) -> Callable[[Path], int]:
+        def code(path: Path) -> int:
+            try:
+                reader(path)
+            except RobotDynamicsError as problem:
+                return refuse(str(problem))
+            return 0
+
+        return code
+
+    def find_losses(path: Path) -> None:
+        log = read_log(path)
+        motion(log, load_urdf(URDF), joint_map(log.names, load_urdf(URDF), {}))
+
+    return [
+        lambda path: main(["replay", str(path)]),
+        lambda path: main(["feedforward", str(path), *urdf]),
+        lambda path: main(["monitor", str(path), *urdf]),
+        lambda path: main(["estimate", str(path), *urdf, *page]),
+        read(find_losses),  # identify
+        read(lambda path: read_commanded_log(path)),  # identify --simulate
+        read(study_commands),
+    ]
+
+
 @pytest.mark.parametrize("change", mutations())
-def test_a_damaged_bag_gives_one_sentence_or_what_is_left(bag, tmp_path, capsys, change):
+def test_a_damaged_bag_gives_one_sentence_or_what_is_left(short, tmp_path, capsys, change):
     folder = tmp_path / "run"
-    shutil.copytree(bag, folder)
+    shutil.copytree(short, folder)
     (folder / "run.mcap").write_bytes(change((folder / "run.mcap").read_bytes()))
-    code, said = main(["replay", str(folder)]), capsys.readouterr()
-    assert code == 0 or (code == 2 and said.err.count("\n") == 1), said.err
-    with contextlib.suppress(LogError):
-        assert len(read_log(folder / "run.mcap").stamp)
+    for path in (folder, folder / "run.mcap"):
+        for taken in takers(tmp_path):
+            code, said = taken(path), capsys.readouterr()
+            assert code == 0 or (code == 2 and said.err.count("\n") == 1), said.err
 
 
 def test_foreign_and_empty_bags_give_one_sentence(tmp_path, capsys):
+    kind = "std_msgs/msg/String"
     with BagWriter(tmp_path / "empty"):
         pass
     with BagWriter(tmp_path / "foreign") as writer:
-        writer.add("/chatter", "std_msgs/msg/String")
-        writer.put("/chatter", 1, writer.store.types["std_msgs/msg/String"]("hello"))
+        writer.add("/chatter", kind)
+        writer.put("/chatter", 1, writer.store.types[kind]("hello"))
+    with BagWriter(tmp_path / "of other types") as writer:
+        for topic in TOPICS:
+            writer.add(topic, kind)
+            writer.put(topic, 1, writer.store.types[kind]("hello"))
     (tmp_path / "folder").mkdir()
     for name, sentence in {
         "empty": "no plant that can be redone",
         "foreign": "got /chatter",
+        "of other types": "",
         "folder": "cannot read the bag",
         "nothing": "there is no bag",
     }.items():
-        assert main(["replay", str(tmp_path / name)]) == 2
-        said = capsys.readouterr().err
-        assert sentence in said
-        assert said.count("\n") == 1
+        for number, taken in enumerate(takers(tmp_path)):
+            assert taken(tmp_path / name) == 2
+            said = capsys.readouterr().err
+            assert sentence in said or number > 0
+            assert said.count("\n") == 1
 
 
 def test_a_setup_that_is_none_and_a_snapshot_that_is_none_are_refused(bag, tmp_path):

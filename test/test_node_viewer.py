@@ -20,6 +20,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("viser", reason="the extra 'view' is not installed")
 pytest.importorskip("yourdfpy", reason="the extra 'view' is not installed")
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from page_client import Page, opened
@@ -319,15 +320,49 @@ def test_ten_pages_come_and_go_and_one_that_comes_back_sees_the_robot():
         assert node.end() == (0, [])
 
 
-def test_a_viewer_that_is_there_before_its_robot_shows_it_when_it_comes_and_keeps_it():
-    node = viewer(urdf=None)
+def test_a_viewer_shows_the_robot_that_comes_and_the_next_one_instead():
+    node = viewer("-p", "use_sim_time:=true", urdf=None)
+    first = URDF.read_text()
+    second = first.replace("mini_cheetah", "other").replace("FR_knee", "FR_elbow")
     with running(node), peer() as us, opened(address(node), PATIENCE) as page:
         page.until(lambda m: "Waiting for a robot." in str(m.get("props", {}).get("_markdown", m)))
+        us.until(lambda: us.status("viewer").get("message") == "waiting for robot_description", "it to say so")
+        for text, joint in ((first, "FR_knee"), (second, "FR_elbow"), (first, "FR_knee")):
+            us.send("robot_description", String(data=text), LATCHED)
+            page.until(lambda m, joint=joint: m.get("name", "").endswith(f"/{joint}"))
+            page.until(lambda m: m.get("props", {}).get("label") == "plot")
+        us.send("robot_description", String(data="<robot"), LATCHED)
+        us.until(lambda: "refused" in us.status("viewer").get("message", ""), "the broken one to be refused")
+        us.send("robot_description", String(data=second), LATCHED)
+        page.until(lambda m: m.get("name", "").endswith("/FR_elbow"))
+        assert node.end() == (0, [])
+    assert not [line for line in node.lines if "timers" in line]  # rclpy says it when those of before are still there
+
+
+def test_a_mouse_holds_nothing_of_a_robot_that_is_replaced():
+    node = viewer(urdf=None)
+    with running(node), peer() as us, opened(address(node), PATIENCE) as page:
         us.send("robot_description", String(data=URDF.read_text()), LATCHED)
-        page.until(lambda m: m.get("name", "").endswith("/FR_knee"))
-        us.send("robot_description", String(data=URDF.read_text().replace("mini_cheetah", "other")), LATCHED)
-        us.until(lambda: us.status("viewer").get("ignored robot_description") == "1", "the second robot to be ignored")
-        assert node.end()[0] == 0
+        page.until(lambda m: m.get("props", {}).get("label") == "plot")
+        page.drag("start", mesh_of("base"), (0.0, 0.0, 0.3), (0.0, 1.0, 0.3))
+        page.until(lambda m: m.get("name", "").startswith("/forces/pull"))
+        us.send("robot_description", String(data=URDF.read_text().replace('"base"', '"body"')), LATCHED)
+        page.until(lambda m: m.get("name", "").endswith("/body"))
+        drawn = int(us.status("viewer").get("drawings", 0))
+        us.until(lambda: 0 < int(us.status("viewer").get("drawings", 0)) != drawn, "it to draw on")
+        assert node.end() == (0, [])
+
+
+def test_a_box_is_ticked_as_its_node_says():
+    node = viewer()
+    with running(node), peer() as us, opened(address(node), PATIENCE) as page:
+        box = controls(page, "feed-forward enabled")["feed-forward enabled"]
+        for message, ticked in (("emergency stop", False), ("enabled", True), ("dry run", False)):
+            status = DiagnosticStatus(name="feedforward: feedforward", message=message)
+            us.send("/diagnostics", DiagnosticArray(status=[status]))
+            told = page.until(lambda m: m["type"] == "GuiUpdateMessage" and m["uuid"] == box)
+            assert told["updates"]["value"] is ticked
+        assert node.end() == (0, [])
 
 
 def test_what_cannot_be_shown_is_refused_and_counted():

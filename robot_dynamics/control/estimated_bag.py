@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.bag import Bag, BagError
 from ..errors import ParameterError
 from ..identification.joint_log import LogError
 from .estimator import BaseEstimator
@@ -19,7 +20,14 @@ from .odometer import Odometer
 Array = NDArray[np.float64]
 
 JOINTS, IMU, CONTACTS, TRUTH, ODOM = "joint_states", "imu/data", "contacts", "ground_truth/odom", "odom"
-TOPICS = (JOINTS, IMU, CONTACTS, TRUTH, ODOM)
+TOPICS = {
+    JOINTS: "sensor_msgs/msg/JointState",
+    IMU: "sensor_msgs/msg/Imu",
+    CONTACTS: "sensor_msgs/msg/MultiDOFJointState",
+    TRUTH: "nav_msgs/msg/Odometry",
+    ODOM: "nav_msgs/msg/Odometry",
+}
+"""What is heard -> its type."""
 NEEDED = (JOINTS, IMU)
 SETTLED = 0.5
 LONGEST_AGE = 0.1
@@ -98,28 +106,21 @@ def _take(odometer: Odometer, msg: Any, stamp: float) -> bool:
 
 def messages(path: Path, namespace: str = "") -> Iterator[tuple[str, float, Any, float]]:
     """Topic, stamp [s], message and share of the bag's time, in the order of recording."""
-    from rosbags.highlevel import AnyReader, AnyReaderError
-    from rosbags.typesys import Stores, get_typestore
-
-    if not path.exists():
-        raise LogError(f"there is no bag '{path}'")
     prefix = "/" + namespace.strip("/") + "/" if namespace.strip("/") else "/"
     try:
-        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_KILTED)) as reader:
-            wanted = {c.topic: c.topic.removeprefix(prefix) for c in reader.connections if c.topic.startswith(prefix)}
-            wanted = {topic: name for topic, name in wanted.items() if name in TOPICS}
+        with Bag(path) as bag:
+            wanted = {prefix + name: name for name, kind in TOPICS.items() if bag.topics.get(prefix + name) == kind}
             if TRUTH in wanted.values():
                 wanted.pop(prefix + ODOM, None)
             if missing := [prefix + name for name in NEEDED if name not in wanted.values()]:
-                held = ", ".join(sorted({c.topic for c in reader.connections})) or "no topic at all"
+                held = ", ".join(sorted(bag.topics)) or "no topic at all"
                 raise LogError(f"'{path}' lacks {' and '.join(missing)}; it holds {held}")
-            begin, span = reader.start_time, max(reader.duration, 1)
-            for c, t, raw in reader.messages([c for c in reader.connections if c.topic in wanted]):
-                msg = reader.deserialize(raw, c.msgtype)
+            begin, end = bag.span()
+            for topic, t, msg in bag.messages(*wanted):
                 stamp = msg.header.stamp.sec + 1e-9 * msg.header.stamp.nanosec
-                yield wanted[c.topic], stamp or 1e-9 * t, msg, (t - begin) / span
-    except (AnyReaderError, OSError) as error:
-        raise LogError(f"cannot read the bag '{path}': {error}") from None
+                yield wanted[topic], stamp or 1e-9 * t, msg, (t - begin) / max(end - begin, 1)
+    except BagError as error:
+        raise LogError(str(error)) from None
 
 
 def figures(run: Estimates) -> dict[str, float]:

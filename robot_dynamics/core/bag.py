@@ -133,6 +133,10 @@ class Bag:
                     return msg
             raise
 
+    def span(self) -> tuple[int, int]:
+        """Return the times of the first and of the last message [ns]; raises as `raw`."""
+        return self._told(lambda: (self._reader.start_time, self._reader.end_time))
+
     def counts(self) -> dict[str, int]:
         """Return how many messages each topic has."""
         return dict(sum((Counter({c.topic: c.msgcount}) for c in self._reader.connections), Counter()))

@@ -207,18 +207,14 @@ def read_messages(path: Path, topic: str, option: str) -> list[tuple[float, tupl
 
     `option` chooses another topic. Raises LogError; ModuleNotFoundError without `rosbags`.
     """
-    from rosbags.highlevel import AnyReader, AnyReaderError
-    from rosbags.typesys import Stores, get_typestore
-
     try:
-        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_KILTED)) as reader:
-            wanted = [c for c in reader.connections if c.topic == topic and c.msgtype == JOINT_STATE]
-            if not wanted:
-                held = ", ".join(sorted({f"{c.topic} ({c.msgtype})" for c in reader.connections}))
+        with Bag(path) as bag:
+            if bag.topics.get(topic) != JOINT_STATE:
+                held = ", ".join(sorted(f"{found} ({kind})" for found, kind in bag.topics.items())) or "no topic at all"
                 raise LogError(f"'{path}' has no topic '{topic}' of type {JOINT_STATE}; choose with {option}: {held}")
-            messages = [(t, reader.deserialize(raw, c.msgtype)) for c, t, raw in reader.messages(connections=wanted)]
-    except (AnyReaderError, OSError) as error:
-        raise LogError(f"cannot read the bag '{path}': {error}") from None
+            messages = [(t, msg) for _, t, msg in bag.messages(topic)]
+    except BagError as error:
+        raise LogError(str(error)) from None
     stamps = [msg.header.stamp.sec + 1e-9 * msg.header.stamp.nanosec or 1e-9 * t for t, msg in messages]
     found = [(stamp, tuple(msg.name), msg.position) for stamp, (_, msg) in zip(stamps, messages, strict=True)]
     if not found:

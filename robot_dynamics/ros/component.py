@@ -70,6 +70,8 @@ class Component(LifecycleNode):
     """A node that needs a robot: a child says what to build, start and stop."""
 
     kind: ClassVar[type[RobotParameters]]
+    follows: ClassVar[bool] = False
+    """Whether another robot_description replaces the robot of an active node: of one that commands nothing."""
     values: Any
     model: Model
 
@@ -389,8 +391,7 @@ class Component(LifecycleNode):
     def end(self) -> None:
         """Let `run` come to an end."""
         self.ended = True
-        if not self.wake.done():
-            self.wake.set_result(None)
+        self._rouse()
 
     def quit(self) -> None:
         """Stop what runs, before the context goes down."""
@@ -495,13 +496,21 @@ class Component(LifecycleNode):
         self.begun = False
 
     def _described(self, msg: String) -> None:
-        """Wake `run` to begin with the first good description; say so if another robot arrives later."""
+        """Wake `run` to begin with a description; say so if another robot arrives later and is not followed."""
+        if msg.data == self._built or self.ended:
+            return
+        if self._built and not (self.follows and self.active and self.values.autostart):
+            self.refusals["ignored robot_description"] += 1
+            self.warn("another robot_description arrived: ignored; deactivate and clean up to load it")
+            return
+        self._text = msg.data
         if self._built:
-            if msg.data != self._built:
-                self.refusals["ignored robot_description"] += 1
-                self.warn("another robot_description arrived: ignored; deactivate and clean up to load it")
-        elif not (self.ended or self.wake.done()):
-            self._text = msg.data
+            self.trigger_deactivate()
+            self.trigger_cleanup()
+        self.executor.create_task(self._rouse)  # after it has let go of timers that have ended
+
+    def _rouse(self) -> None:
+        if not self.wake.done():
             self.wake.set_result(None)
 
     # Parameters and diagnostics.

@@ -358,7 +358,7 @@ def recording(context: LaunchContext) -> list[Action]:
         raise RobotDynamicsError(missing("rosbags"))
     if Path(text).expanduser().exists():
         raise RobotDynamicsError(f"launch argument 'record': '{text}' exists already; a bag is written to a new folder")
-    words = ["record", str(Path(text).expanduser()), "--end-with-process", str(os.getpid())]
+    words = ["robot_dynamics_command", "record", str(Path(text).expanduser()), "--end-with-process", str(os.getpid())]
     namespace = given(context, "namespace")
-    command = [sys.executable, "-m", "robot_dynamics_command", *words, *(["--namespace", namespace] if namespace else [])]
+    command = [sys.executable, "-m", *words, *(["--namespace", namespace] if namespace else [])]
     return [ExecuteProcess(cmd=command, name="record", output="screen")]

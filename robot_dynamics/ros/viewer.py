@@ -49,7 +49,12 @@ FORCES_EVERY = 3
 """Forces are drawn in one picture of so many."""
 TOLD = 1.2
 """Wall time after which a plant has told that it is paused [s]."""
-LEVELS = {0: "", 1: "⚠ ", 2: "⛔ ", 3: "… "}
+TICKS = {
+    "controller": {"standing": False, "trotting": True},
+    "feedforward": {"dry run": False, "emergency stop": False, "enabled": True},
+}
+"""What the box of a node shows where the node says so."""
+LEVELS = {0: "", 1: "⚠ ", 2: "✖ ", 3: "… "}
 
 
 @dataclass
@@ -65,10 +70,11 @@ class Pull:
 class ViewerNode(Component):
     """Draws the newest messages at `rate` while somebody looks; what happens on the page waits for the next drawing."""
 
-    kind = ViewerParameters
+    kind, follows = ViewerParameters, True
 
     def __init__(self, name: str):
         """Serve the page before there is a robot. Raises as Component, and where the page cannot be served."""
+        self.stamp = 0.0  # told as the time by diagnostics, also before there is a robot
         super().__init__(name)
         v = self.values
         self.server = serve(v.host, v.port)
@@ -127,6 +133,8 @@ class ViewerNode(Component):
     def _put_panel(self) -> None:
         gui = self.server.gui
         gui.reset()
+        self.requests.clear()  # they and the mice that hold links meant what was there until now
+        self.pulls.clear()
         gui.set_panel_label(self.model.name)
         self.panel = Panel(gui, self.model, self.ask, self.hide)
         if self.values.controls:
@@ -154,7 +162,7 @@ class ViewerNode(Component):
 
     def stop(self) -> None:
         """Say on the page that nothing moves any more."""
-        on_page(self.server, lambda: self.panel.say("inactive", None))
+        on_page(self.server, lambda: self.panel.say("inactive", {}))
         self.plot.forget()
 
     def ask(self, request: Callable[[], None]) -> None:
@@ -257,8 +265,7 @@ class ViewerNode(Component):
             self.plot.sample(self.stamp, now)
         if now - self.said_at >= TEXT_PERIOD:
             self.said_at = now
-            _, plant = self.statuses.get("plant", (OK, ""))
-            self.panel.say(self.text(), plant.endswith("paused") if plant else None)
+            self.panel.say(self.text(), self.ticks())
 
     def hear_more(self, listen: bool) -> None:
         """Subscribe to base and forces while somebody looks: they are the most of what comes."""
@@ -332,6 +339,12 @@ class ViewerNode(Component):
         lines = [f"**{self.missing() or f'{self.stamp:.1f} s'}**"]
         lines += [f"{name}: {LEVELS.get(level, '')}{said}" for name, (level, said) in sorted(self.statuses.items())]
         return "  \n".join(lines)
+
+    def ticks(self) -> dict[str, bool]:
+        """What the nodes' words say of the boxes that switch them; nothing of those that say something else."""
+        said = {name: words for name, (_, words) in self.statuses.items()}
+        known = {name: words[said[name]] for name, words in TICKS.items() if said.get(name) in words}
+        return known | ({"plant": said["plant"].endswith("paused")} if "plant" in said else {})
 
     def changed(self, names: Set[str]) -> None:
         """Use a new timeout."""

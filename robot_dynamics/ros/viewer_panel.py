@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page's controls: what people do there becomes services, topics and parameters of the other nodes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from geometry_msgs.msg import InertiaStamped
@@ -120,7 +120,8 @@ class Panel:
         """Make what everybody may use; `hide` hides a part of the scene, or shows it again."""
         self.gui, self.model, self.ask = gui, model, ask
         self.state = gui.add_markdown("")
-        self.paused: Any = None
+        self.boxes: dict[str, Any] = {}
+        self.told: Mapping[str, bool] = {}
         with gui.add_folder("Show", expand_by_default=False):
             for kind, label in SHOWN.items():
                 box = gui.add_checkbox(label, initial_value=kind != "cones")
@@ -130,17 +131,18 @@ class Panel:
     def add_controls(self, remote: Remote) -> None:
         """Add what commands the other nodes."""
         with self.gui.add_folder("Simulation"):
-            self.paused = self._checkbox("paused", False, lambda on: remote.switch("plant/pause", on))
+            paused = self._checkbox("paused", False, lambda on: remote.switch("plant/pause", on))
             steps = self.gui.add_button_group("ticks", tuple(map(str, STEPS)))
             steps.on_click(lambda event: self.ask(lambda: remote.step(int(event.target.value))))
             factor = self.gui.add_dropdown("real-time factor", tuple(FACTORS), initial_value="1")
             factor.on_update(self._by_people(lambda value: remote.pace(FACTORS[value])))
             self._button("reset", remote.reset)
         with self.gui.add_folder("Control"):
-            self._checkbox("trot", False, lambda on: remote.switch("controller/gait", on))
-            self._checkbox("feed-forward enabled", True, lambda on: remote.switch("feedforward/enable", on))
+            trot = self._checkbox("trot", False, lambda on: remote.switch("controller/gait", on))
+            enabled = self._checkbox("feed-forward enabled", True, lambda on: remote.switch("feedforward/enable", on))
             self._button("emergency stop", lambda: remote.stop(True), color="red")
             self._button("release the stop", lambda: remote.stop(False))
+        self.boxes = {"plant": paused, "controller": trot, "feedforward": enabled}
         with self.gui.add_folder("Push and load"):
             self.gui.add_markdown("Drag a link with the mouse to pull it.")
             self.strength = self.gui.add_slider("weights per metre", min=0.5, max=10.0, step=0.5, initial_value=3.0)
@@ -174,9 +176,11 @@ class Panel:
 
         return changed
 
-    def say(self, text: str, paused: bool | None) -> None:
-        """Show a state in words, and whether the plant is paused, if that is known."""
+    def say(self, text: str, told: Mapping[str, bool]) -> None:
+        """Show a state in words, and `told` by nodes in their boxes where it is news: older than a click it is none."""
         if self.state.content != text:
             self.state.content = text
-        if self.paused is not None and paused is not None and self.paused.value != paused:
-            self.paused.value = paused
+        for name, box in self.boxes.items():
+            if told.get(name, self.told.get(name)) != self.told.get(name) and box.value != told[name]:
+                box.value = told[name]
+        self.told = {**self.told, **told}

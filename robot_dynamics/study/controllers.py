@@ -17,6 +17,7 @@ from ..control.gait import StandTrot, TrotParameters, joint_gains
 from ..control.limbs import Legs
 from ..control.policy import PlantPolicy, PolicySpec, policy_of
 from ..core.arrays import Array
+from ..core.bag import Bag, BagError
 from ..errors import ParameterError, RobotDynamicsError
 from ..model.model import Model
 from ..simulation.plant import Plant
@@ -104,24 +105,21 @@ def bag_stream(
 
 def _bag_commands(path: Path, model: Model, start: Array, topic: str) -> tuple[Array, Array]:
     """Stamps (N,) [s] and positions, velocities, efforts (N, 3, n) of a recording."""
-    from rosbags.highlevel import AnyReader, AnyReaderError
-    from rosbags.typesys import Stores, get_typestore
-
     now = np.stack([start, np.zeros_like(start), np.zeros_like(start)])
     stamps, rows = [], []
     try:
-        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_KILTED)) as reader:
-            held = sorted({c.topic for c in reader.connections if c.msgtype == JOINT_STATE})
+        with Bag(path) as bag:
+            held = sorted(found for found, kind in bag.topics.items() if kind == JOINT_STATE)
             if topic not in held:
                 raise ParameterError(
                     f"bag '{path}' has no JointState topic '{topic}'; it has {', '.join(held) or 'none'}"
                 )
-            for c, t, raw in reader.messages(connections=[c for c in reader.connections if c.topic == topic]):
-                now = _taken(now, reader.deserialize(raw, c.msgtype), model)
+            for _, t, message in bag.messages(topic):
+                now = _taken(now, message, model)
                 stamps.append(1e-9 * t)
                 rows.append(now)
-    except (AnyReaderError, OSError) as error:
-        raise ParameterError(f"cannot read the bag '{path}': {error}") from None
+    except BagError as error:
+        raise ParameterError(str(error)) from None
     if not rows or not np.isfinite(rows).all():
         raise ParameterError(f"bag '{path}' holds no command on '{topic}', or one that is not finite")
     return np.array(stamps), np.array(rows)
