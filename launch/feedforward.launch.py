@@ -25,6 +25,7 @@ ARGUMENTS = (
     "dry_run",
     "use_sim_time",
     "estimate_base",
+    "estimate_contacts",
     "imu_link",
     "view",
 )
@@ -41,7 +42,8 @@ def start(context):
     time = {"use_sim_time": switched(context, "use_sim_time")}
     reference = {"reference_topic": given(context, "reference_topic") or None}
     feet, imu = {"feet": listed(context, "feet")}, {"imu_link": given(context, "imu_link") or None}
-    overrides = {**feet, **imu, "dry_run": switched(context, "dry_run"), **reference, **time}
+    contacts = {"estimate_contacts": switched(context, "estimate_contacts") or None}  # None: as in the files
+    overrides = {**feet, **imu, **contacts, "dry_run": switched(context, "dry_run"), **reference, **time}
     commands = [("effort_controller/commands", f"{given(context, 'controller')}/commands")]
     estimator = [node(context, "estimator", {**feet, **imu, **time}, loop=False)]
     return [

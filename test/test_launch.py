@@ -190,7 +190,7 @@ def test_without_its_packages_there_is_no_view_and_a_sentence_says_what_to_type(
         ("feedforward", [f"urdf_file:={launching.MINI_CHEETAH}", "controller:=my_controller", "reference_topic:=goal"]),
         ("quadruped", ["namespace:=my_robot", "own_clock:=true", "trot:=true"]),
         ("quadruped", ["odometry:=estimated"]),
-        ("feedforward", ["estimate_base:=true", f"urdf_file:={launching.MINI_CHEETAH}"]),
+        ("feedforward", ["estimate_base:=true", "estimate_contacts:=true", f"urdf_file:={launching.MINI_CHEETAH}"]),
         ("quadruped", ["part:=plant"]),
         ("quadruped", ["part:=control"]),
         ("compare_contacts", ["log_level:=info"]),

@@ -5,6 +5,7 @@
 import io
 import re
 import socket
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -92,16 +93,26 @@ def test_a_visual_has_the_size_and_pose_of_the_urdf(visual, edges, tmp_path):
         ),
         ('<mesh filename="broken.stl"/>', r"mesh files without triangles, such as 'broken.stl'"),
         ('<mesh filename="broken.dae"/>', r"mesh files that cannot be read, such as 'broken.dae'"),
+        ('<mesh filename="nan.stl"/>', r"shapes with vertices that are not finite"),
+        ('<box size="1 nan 1"/>', r"shapes with vertices that are not finite"),
     ],
 )
 def test_a_mesh_that_cannot_be_shown_is_named_and_drawn_as_its_collision_shape(visual, sentence, tmp_path):
     for name in ("broken.stl", "broken.dae"):
         (tmp_path / name).write_bytes(b"no mesh at all")
+    corners = np.array([(0, 0, 0), (1, 0, 0), (0, np.nan, 0)])
+    (tmp_path / "nan.stl").write_bytes(trimesh.Trimesh(corners, [(0, 1, 2)], process=False).export(file_type="stl"))
     (look,), problems = seen(body(visual), tmp_path)
     np.testing.assert_allclose(extents(look), (0.1, 0.2, 0.3), rtol=1e-5)
     assert len(problems) == 1
     assert re.search(sentence, problems[0])
     assert "a/b, drawn as collision shapes" in problems[0]
+
+
+def test_a_sphere_that_is_a_contact_point_is_not_drawn(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert seen(body("", '<sphere radius="0"/>'), tmp_path) == ([], [])
 
 
 def test_too_detailed_a_mesh_is_drawn_as_its_collision_shape(tmp_path, monkeypatch):

@@ -72,6 +72,11 @@ ARGUMENTS: dict[str, tuple[str, str, list[str] | None]] = {
         ["true", "estimated"],
     ),
     "estimate_base": ("false", "Whether to start the estimator, for robots without odom.", SWITCH),
+    "estimate_contacts": (
+        "false",
+        "Whether the feed-forward publishes contacts found from joint efforts, for robots without foot sensors.",
+        SWITCH,
+    ),
     "imu_link": ("", "Link in whose frame imu/data is; empty: the root link.", None),
     "dry_run": ("true", "Publish only ~/torque until ~/enable is called.", SWITCH),
 }

@@ -83,6 +83,8 @@ def _link_looks(model: Model, i: int, visuals: Sequence[Visual]) -> list[Look]:
     made, vertices = [], 0
     for visual in visuals:
         shape = visual.shape
+        if shape.kind != "mesh" and not _extent(shape):
+            continue
         glb, count = _glb(visual, model.robot)
         vertices += count
         if vertices > MOST_VERTICES:
@@ -93,12 +95,19 @@ def _link_looks(model: Model, i: int, visuals: Sequence[Visual]) -> list[Look]:
     return made
 
 
+def _extent(shape: Shape) -> float:
+    """Size of a primitive; 0 of a sphere that stands for a contact point, in which there is nothing to see."""
+    return max(shape.size) if shape.kind == "box" else shape.size[0]
+
+
 def _glb(visual: Visual, robot: Robot) -> tuple[bytes, int]:
     """Make a GLB file of one shape, before its scale, and count its vertices."""
     shape = visual.shape
     mesh = _mesh_file(shape.mesh, robot, visual.colour) if shape.kind == "mesh" else _primitive(shape)
     if shape.kind != "mesh":
         paint(mesh, visual.colour or PLAIN)
+    if mesh.bounds is None or not np.isfinite(mesh.bounds).all():  # a browser would show an empty page
+        raise _NotShown("shapes with vertices that are not finite, of")
     parts = mesh.geometry.values() if hasattr(mesh, "geometry") else [mesh]
     return glb_file(mesh), sum(len(part.vertices) for part in parts)
 
