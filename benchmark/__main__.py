@@ -4,31 +4,26 @@
 
 import argparse
 import json
-import platform
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from importlib import metadata
 from pathlib import Path
 
-import llvmlite.binding as llvm
-import numba
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
-
-from robot_dynamics.compiler import LANES, QUAD
 
 from .calls import python_calls
 from .cpp import Cpp
 from .growth import SHAPES, SIZES, draw, growth
 from .kernels import contact, derived, many, single
+from .machine import OUTPUT, machine
 from .robots import FILES, ROBOTS, case
 from .rounds import Row
 from .simulation import linearizations, rollouts, steps
 from .start import starts
 
-OUTPUT, BUILD = Path("report"), Path("build/benchmark")
+BUILD = Path("build/benchmark")
 
 
 def rows(cpp: Cpp, console: Console) -> Iterator[Row]:
@@ -66,20 +61,6 @@ def table(measured: list[Row]) -> Table:
         ours = f"{row.ours:.{digits}f} {row.unit}"
         out.add_row(row.robot, row.what, ours, theirs, row.against, ratio, least, *promise, row.held)
     return out
-
-
-def machine() -> dict[str, str]:
-    """What the figures belong to."""
-    packages = ("numba", "numpy", "pin", "mujoco")
-    known = {d.metadata["Name"]: d.version for d in metadata.distributions()}
-    processor = next((x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("model name")), ": ?")
-    code = {
-        "processor": processor.split(": ")[1],
-        "compiled for": numba.config.CPU_NAME or llvm.get_host_cpu_name(),
-        "lanes": f"{LANES} robots, {QUAD} limbs",
-        "python": platform.python_version(),
-    }
-    return code | {name: known.get(name, "missing") for name in packages}
 
 
 def main() -> int:

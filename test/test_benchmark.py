@@ -3,6 +3,7 @@
 """The benchmark compares like with like: both sides are given the same robot in the same state."""
 
 import ast
+import json
 import os
 import shutil
 import subprocess
@@ -15,12 +16,14 @@ import pytest
 
 pin = pytest.importorskip("pinocchio")
 
+import message_packages  # noqa: E402
 from robot_files import FILES  # noqa: E402
 
 if not FILES:
     pytest.skip("example-robot-data is not installed", allow_module_level=True)
 
 import robot_dynamics as rd  # noqa: E402
+from benchmark import meshes  # noqa: E402
 from benchmark.cpp import Cpp, their_states  # noqa: E402
 from benchmark.growth import robot  # noqa: E402
 from benchmark.kernels import ALGORITHMS, contact, loops, many  # noqa: E402
@@ -105,6 +108,37 @@ def test_the_loop_is_measured():
     assert "'ticks': " in done.stdout, done.stderr
 
 
+@pytest.mark.skipif(bool(message_packages.missing()), reason=message_packages.missing())
+@pytest.mark.skipif(find_spec("rclpy") is None, reason="rclpy cannot be imported")
+@pytest.mark.thorough
+def test_the_bridge_is_measured():
+    script = "from benchmark import bridge; bridge.SPAN, bridge.SILENCES = 2.0, 2; bridge.main()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=Path(__file__).parents[1])
+    assert done.stdout.count("damped after, most [ms]") == 2, done.stderr
+
+
+def test_meshes_of_robots_are_counted_once_and_what_fails_is_said(tmp_path, monkeypatch, capsys):
+    cube = (
+        "<robot name='{0}'><link name='base'><inertial><mass value='1'/>"
+        "<inertia ixx='1' ixy='0' ixz='0' iyy='1' iyz='0' izz='1'/></inertial>{1}</link></robot>"
+    )
+    shape = "<collision><geometry><mesh filename='{0}'/></geometry></collision>"
+    (tmp_path / "t.stl").write_text("vertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n")
+    (tmp_path / "a.urdf").write_text(cube.format("a", 2 * shape.format("t.stl")))
+    (tmp_path / "b.urdf").write_text(cube.format("b", shape.format("t.stl") + shape.format("none.stl")))
+    (tmp_path / "c.urdf").write_text(cube.format("a", 2 * shape.format("t.stl")))
+    (tmp_path / "d.urdf").write_text("<robot/>")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["meshes", str(tmp_path)])
+    assert meshes.main() == 0
+    said = capsys.readouterr().out
+    assert "4 files, 3 different URDFs, 2 of them models, 2 with collision meshes; 1 of these find all" in said
+    assert f"not found: {tmp_path / 'b.urdf'}: 1, as none.stl" in said
+    assert f"refused: {tmp_path / 'd.urdf'}: the robot has no name" in said
+    (mesh,) = json.loads((tmp_path / "report" / "meshes.json").read_text())["meshes"]
+    assert (mesh["kind"], mesh["triangles"], mesh["points"], mesh["problem"]) == ("stl", 1, 3, "")
+
+
 def test_rounds_take_turns():
     order = []
     times = interleaved({"a": lambda: order.append("a") or 1.0, "b": lambda: order.append("b") or 2.0}, rounds=3)
@@ -123,7 +157,7 @@ def test_a_line_says_whether_the_promise_holds(ours, held):
 
 
 def test_the_benchmark_says_what_it_was_compiled_for():
-    show = "from benchmark.__main__ import machine; print(machine())"
+    show = "from benchmark.machine import machine; print(machine())"
     environment = os.environ | {"NUMBA_CPU_NAME": "haswell"}
     done = subprocess.run(
         [sys.executable, "-c", show], env=environment, cwd=Path(__file__).parents[1], capture_output=True, text=True

@@ -92,6 +92,16 @@ def test_packages_are_found_upwards_and_on_the_paths(tmp_path, monkeypatch):
         assert find_mesh(mesh, "/").is_file()
 
 
+@pytest.mark.parametrize("mesh", ["meshes/t.stl", "file://meshes/t.stl", "package://of_another_name/meshes/t.stl"])
+@pytest.mark.parametrize("below", ["urdf", "urdf/hands/left"])
+def test_names_from_the_root_of_a_package_are_found_from_any_depth(tmp_path, mesh, below):
+    """As in many published robots: `meshes/` beside the folder `urdf/`, of which the URDF's names know nothing."""
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / below).mkdir(parents=True)
+    binary_stl(tmp_path / "meshes" / "t.stl")
+    assert find_mesh(mesh, str(tmp_path / below)) == tmp_path / "meshes" / "t.stl"
+
+
 def test_an_unreadable_mesh_becomes_its_origin_with_a_warning():
     with pytest.warns(UserWarning, match=r"nowhere\.stl"):
         points = found('<mesh filename="nowhere.stl"/>', '<origin xyz="1 2 3"/>')

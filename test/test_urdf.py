@@ -361,6 +361,14 @@ def test_binary_file(tmp_path):
         read_urdf(path)
 
 
+def test_empty_lines_before_the_declaration(tmp_path):
+    """Published so, and read by ROS's own parser."""
+    text = f'\r\n \n<?xml version="1.0"?>\n{robot_text(A)}'
+    (tmp_path / "r.urdf").write_bytes(text.encode())
+    for source in (text, tmp_path / "r.urdf"):
+        assert [link.name for link in read_urdf(source).links] == ["a"]
+
+
 # ---- robots ---------------------------------------------------------------------------------------------------------
 
 REFUSED = {

@@ -26,8 +26,8 @@ FORMATS = ("stl", "dae", "obj", "ply", "glb", "gltf")
 def find_mesh(mesh: str, folder: str, path: Sequence[str] = ()) -> Path:
     """Find the file of a URDF's mesh name: a path, file://, package:// or model://.
 
-    Looked for in this order: beside the URDF (`folder`; packages also as a folder above it, then in these folders under
-    any name of the package), in the folders of `path`, in those of ROS_PACKAGE_PATH, in share/ of those of
+    Looked for in this order: beside the URDF (`folder`) and in the folders above it, packages first as a folder there,
+    then under any name of the package; in the folders of `path`, in those of ROS_PACKAGE_PATH, in share/ of those of
     AMENT_PREFIX_PATH. A folder of a path is a package or holds packages.
 
     Raises
@@ -51,16 +51,14 @@ def _candidates(mesh: str, folder: str, path: Sequence[str]) -> Iterator[Path]:
     start = Path(folder or ".").resolve()
     scheme = next((s for s in SCHEMES if mesh.startswith(s)), "")
     if not scheme:
-        yield start / mesh.removeprefix("file://")
-        for entry in filter(None, path):
-            yield Path(entry).expanduser() / mesh.removeprefix("file://")
+        for place in (start, *(start.parents if folder else ()), *map(Path, filter(None, path))):
+            yield place.expanduser() / mesh.removeprefix("file://")
         return
     package, _, inside = mesh.removeprefix(scheme).partition("/")
     for above in (start, *start.parents):
         yield above.parent / package / inside if above.name == package else above / package / inside
-    if folder:
-        yield start / inside
-        yield start.parent / inside
+    for above in (start, *start.parents) if folder else ():
+        yield above / inside
     for entry in filter(None, (*path, *os.environ.get("ROS_PACKAGE_PATH", "").split(":"))):
         yield Path(entry).expanduser() / package / inside
         yield Path(entry).expanduser() / inside

@@ -185,6 +185,7 @@ def _clean(content: str | bytes, name: str) -> tuple[Element, Counter[str]]:
     if len(content) > _MOST_BYTES:
         raise ModelError(f"{name} is larger than {_MOST_BYTES >> 20} MiB")
     cleaner = _Cleaner()
+    content = content.lstrip()  # of empty lines, after which expat takes no XML declaration, but other parsers do
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = cleaner.doctype
     parser.StartElementHandler = cleaner.start
