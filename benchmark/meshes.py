@@ -28,6 +28,8 @@ from robot_dynamics.model.mesh_files import find_mesh, read_mesh
 from .machine import OUTPUT, machine
 
 Key = tuple[bytes, tuple[float, ...]]
+SMALL = 0.01
+"""Meshes up to this size say nothing by the share of it that is missing [m]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +108,13 @@ def urdfs(folders: list[Path]) -> Iterator[tuple[Path, Path]]:
 
 def table(robots: Robots) -> Table:
     """The meshes by their format."""
-    out = Table(title="each file at each scale once; CPU time; the share is of the mesh's size")
+    out = Table(title="each file at each scale once; CPU time; share: of the size of meshes above 1 cm")
     for head in ("files", "meshes", "read", "triangles", "points", "read in", "reduced in", "short", "share", "median"):
         out.add_column(head, justify="left" if head == "files" else "right")
     for kind, _ in Counter(mesh.kind for mesh in robots.meshes.values()).most_common():
         all_of_it = [mesh for mesh in robots.meshes.values() if mesh.kind == kind]
         good = [mesh for mesh in all_of_it if not mesh.problem]
-        shares = [mesh.error / mesh.size for mesh in good if mesh.size] or [0.0]
+        shares = [mesh.error / mesh.size for mesh in good if mesh.size > SMALL] or [0.0]
         out.add_row(
             kind.upper(),
             str(len(all_of_it)),

@@ -43,7 +43,7 @@ def controlling(context, apart, estimated):
     crawls = switched(context, "crawl")
     gait = {"trot": switched(context, "trot"), "crawl": crawls, "world": world(context)}
     carrying = {"weight": True} if crawls else {}  # on the feet that it means to stand on
-    watching = {"dry_run": True} if crawls else {}
+    watching = {"watch_only": True} if crawls else {}
     estimator = [node(context, "estimator", {**feet, **time}, loop=True)] if estimated else []
     return [
         *estimator,

@@ -37,9 +37,9 @@ def state(us: Peer, **changes) -> JointState:
 
 
 @contextmanager
-def started() -> Iterator[tuple[Peer, Process]]:
+def started(*more: str) -> Iterator[tuple[Peer, Process]]:
     """The feed-forward on a fixed robot as on hardware: dry, with a short timeout."""
-    options = ("floating_base:=false", "mode:=gravity", "ramp_time:=0.1", "state_timeout:=0.3")
+    options = ("floating_base:=false", "mode:=gravity", "ramp_time:=0.1", "state_timeout:=0.3", *more)
     node = Process("feedforward", *(word for option in options for word in ("-p", option)))
     with running(node), peer() as us:
         node.await_line("ready")
@@ -181,6 +181,22 @@ def test_the_emergency_stop_of_the_feedforward_latches(us):
     assert not us.call(SetBool, "feedforward/enable", data=True).success
     us.call(SetBool, "feedforward/estop", data=False)
     assert us.call(SetBool, "feedforward/enable", data=True).success
+
+
+def test_a_feedforward_that_only_watches_cannot_be_enabled():
+    with started("watch_only:=true", "dry_run:=false") as (us, node):
+        node.await_line("dry: another node carries the weight")
+        answer = us.call(SetBool, "feedforward/enable", data=True)
+        assert not answer.success
+        assert "it would be carried twice" in answer.message
+
+        def watched() -> bool:
+            us.send("joint_states", state(us), BEST_EFFORT)
+            return us.heard["feedforward/torque/total"] and us.status("feedforward").get("message") == "dry run"
+
+        us.until(watched, "the dry torque")
+        assert us.call(SetBool, "feedforward/enable", data=False).success
+        assert not np.any([m.data for m in us.heard["effort_controller/commands"]])
 
 
 @pytest.mark.parametrize("fault", STATE_FAULTS, ids=str)

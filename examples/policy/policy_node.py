@@ -17,6 +17,7 @@ from nav_msgs.msg import Odometry
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.control.policy import Sensed, load_policy, projected_gravity
@@ -73,7 +74,7 @@ class PolicyNode(Node):
 
 
 def main():
-    rclpy.init()
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)  # of a signal Python learns between two messages
     try:
         rclpy.spin(PolicyNode())
     except RobotDynamicsError as problem:

@@ -40,6 +40,7 @@ SHOWN_PERIOD = 0.02
 """Time between two messages of the foot forces, which are for people [s]."""
 
 
+CARRIED = "another node carries the weight (watch_only): with these efforts it would be carried twice"
 LEVEL = "no odom, no imu/data: base taken as level and at rest, efforts are wrong where it leans or moves"
 
 
@@ -63,7 +64,7 @@ class FeedforwardNode(Component):
         self.foot_forces_message = wire.ContactWriter(self.feeder.stance.feet, "odom")
         self.observed, self.shown = 0.0, 0.0
         self.references = InputGuard(model.joint_names, v.state_timeout)
-        self.feeder.limiter.enable(not v.dry_run)
+        self.feeder.limiter.enable(not (v.dry_run or v.watch_only))
         self.feeder.efforts(0.0)
         self.places = np.array([model.joint_index(name) for name in self.order], dtype=np.intp)
         self.ordered = self.order == model.joint_names
@@ -114,8 +115,9 @@ class FeedforwardNode(Component):
 
     def tell(self) -> None:
         """Say whether efforts are sent."""
+        dry = "dry: another node carries the weight" if self.values.watch_only else "dry: call ~/enable to send efforts"
         enabled = f"enabled, up within {self.values.ramp_time:g} s"
-        self.get_logger().info(enabled if self.feeder.limiter.enabled else "dry: call ~/enable to send efforts")
+        self.get_logger().info(enabled if self.feeder.limiter.enabled else dry)
 
     def stop(self) -> None:
         """Leave zeros behind, for effort controllers hold what they got last; ramp up again when reactivated."""
@@ -311,8 +313,9 @@ class FeedforwardNode(Component):
 
     def on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         """Ramp up, or back to zero efforts and dry."""
-        if request.data and self.feeder.limiter.stopped:
-            response.success, response.message = False, "stopped: release ~/estop first"
+        stopped = "stopped: release ~/estop first" if self.feeder.limiter.stopped else ""
+        if request.data and (obstacle := CARRIED if self.values.watch_only else stopped):
+            response.success, response.message = False, obstacle
             return response
         if not request.data:
             self.send_unasked(np.zeros(len(self.order)))

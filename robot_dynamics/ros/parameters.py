@@ -290,6 +290,9 @@ class FeedforwardParameters(RobotParameters):
         fixed=True,
     )
     dry_run: bool = parameter(True, "Publish only ~/torque until ~/enable is called.", fixed=True)
+    watch_only: bool = parameter(
+        False, "Another node carries the weight: publish only ~/torque, and refuse ~/enable.", fixed=True
+    )
     output: Literal["commands", "joint_commands", "both"] = parameter(
         "commands",
         "Where efforts go: effort_controller/commands, joint_commands, or both.",
