@@ -35,6 +35,8 @@ MOTORS = [f"{leg}_{joint}" for leg in LEGS for joint in ("abad", "hip", "knee")]
 """The joints of our robot in the order of a Unitree quadruped."""
 RATE, SILENCES, FOLLOWED = 500.0, 50, 0.4
 """Of commands [Hz]; times that they fall silent, and seconds of commands before each."""
+WITHIN = 20.0
+"""How soon silence is to be damped [ms]."""
 KP, KD = 40.0, 1.0
 PRIORITY = 51
 """Between the plant and the bridge."""
@@ -200,6 +202,11 @@ class Robot(End):
         }
 
 
+def refused(figures: dict[str, str]) -> dict[str, float]:
+    """What the bridge did not take, by cause."""
+    return {name: int(value) for name, value in figures.items() if name.startswith("refused")}
+
+
 def difference(after: dict[str, int], before: dict[str, int]) -> dict[str, float]:
     """What was counted in between."""
     return {name: after[name] - before[name] for name in after}
@@ -207,7 +214,9 @@ def difference(after: dict[str, int], before: dict[str, int]) -> dict[str, float
 
 def watchdog(delays: list[float]) -> dict[str, float]:
     """From the last command to the first that damps."""
-    return {"damped after, median [ms]": float(np.median(delays)), "damped after, most [ms]": max(delays)}
+    late = sum(delay > WITHIN for delay in delays)
+    figures = {"damped after, median [ms]": float(np.median(delays)), "damped after, most [ms]": max(delays)}
+    return figures | {f"silences of {len(delays)} damped after {WITHIN:g} ms": late}
 
 
 def plant_behind_bridge(span: float) -> dict[str, float]:
@@ -228,7 +237,7 @@ def plant_behind_bridge(span: float) -> dict[str, float]:
         lasted = time.monotonic() - begun[2]
         shares = {"plant CPU": (cpu(plant) - begun[0]) / lasted, "bridge CPU": (cpu(bridge) - begun[1]) / lasted}
         factor = float(controller.figures["plant"]["real-time factor"])
-        figures = difference(controller.counts(), before)
+        figures = difference(controller.counts(), before) | refused(controller.figures["unitree_bridge"])
         steps = np.diff(controller.ticks)
         figures |= {"steps of tick other than 2 ms": int(np.sum(steps != 2)), "real-time factor": factor, **shares}
         controller.pause(False)
@@ -249,7 +258,8 @@ def robot_before_bridge(span: float) -> dict[str, float]:
         begun, start = cpu(bridge), time.monotonic()
         robot.spin(span)
         share = (cpu(bridge) - begun) / (time.monotonic() - start)
-        figures = difference(robot.counts(), before) | {"bridge CPU": share, **watchdog(robot.silences())}
+        figures = difference(robot.counts(), before) | refused(robot.figures["unitree_bridge"])
+        figures |= {"bridge CPU": share, **watchdog(robot.silences())}
         robot.node.destroy_node()
         return figures
 

@@ -145,7 +145,7 @@ def test_joints_of_hands_have_no_motor_here():
     assert motors.left_out == ("left_hand_thumb_0_joint",)
 
 
-def commander(timeout=0.017):
+def commander(timeout=0.016):
     joints = QUADRUPED
     return Commander(Actuation(joints, 60.0, 2.0, timeout=timeout, action="damp"), 3.0), joints
 
