@@ -87,8 +87,9 @@ def test_what_nodes_answered_is_answered_again(tmp_path):
     try:
         with running(*nodes), peer() as us:
             us.listen(DiagnosticArray, ACCOUNTS)
-            us.new(ACCOUNTS, 20)  # of the monitor, the last to be ready
+            us.until(lambda: us.heard[ACCOUNTS], "the monitor, the last to be ready")
             grown(folder, 2_500_000)
+            us.new(ACCOUNTS, 20)  # which the recorder hears as well
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=PATIENCE)
     finally:
