@@ -109,7 +109,8 @@ def test_the_simulation_goes_on_where_it_was_and_the_ground_carries_more(model, 
         simulation.tick()
     time, q = simulation.time, simulation.plant.q
     simulation.carry(Plant(payloads.put("base", 2.0, [0.0, 0.0, 0.0], INERTIA), points=feet))
-    assert (simulation.time, simulation.plant.q.tolist()) == (time, q.tolist())
+    assert simulation.time == time
+    np.testing.assert_allclose(simulation.plant.q, q, rtol=0, atol=1e-15)  # its quaternion has norm 1 again
     for _ in range(1500):
         simulation.tick()
     assert simulation.time == pytest.approx(time + 1.5)

@@ -117,6 +117,7 @@ def test_joints_are_taken_by_name(us: Peer):
     us.until(obeyed, "the efforts in the plant's order")
 
 
+@pytest.mark.thorough
 def test_a_controller_that_is_killed_loses_the_joints_in_time_and_the_next_one_gets_them_back(us):
     """It answers every fourth state and dies between two answers: amid one it may tell the plant and not us."""
     states, commands = us.heard["joint_states"], us.listen(JointState, "joint_commands", 10)

@@ -39,6 +39,7 @@ def both(us, count):
     return (np.array([numbers(pair[i]) for pair in pairs]) for i in range(2))
 
 
+@pytest.mark.thorough
 def test_the_loop_stands_and_trots_on_the_estimate():
     rates = ("update_rate:=500.0", "timestep:=0.002", "real_time_factor:=0.2", "max_command_age:=0.01")
     options = [word for option in (*rates, *(f"{k}:={v}" for k, v in NOISE.items())) for word in ("-p", option)]

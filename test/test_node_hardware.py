@@ -91,6 +91,22 @@ def test_hardware_gets_nothing_until_enabled_and_zero_when_the_state_falls_silen
     us.until(ramped, "recovery")
 
 
+def test_a_feedforward_that_only_watches_cannot_be_enabled():
+    with started("watch_only:=true", "dry_run:=false") as (us, node):
+        node.await_line("dry: another node carries the weight")
+        answer = us.call(SetBool, "feedforward/enable", data=True)
+        assert not answer.success
+        assert "it would be carried twice" in answer.message
+
+        def watched() -> bool:
+            us.send("joint_states", state(us), BEST_EFFORT)
+            return us.heard["feedforward/torque/total"] and us.status("feedforward").get("message") == "dry run"
+
+        us.until(watched, "the dry torque")
+        assert us.call(SetBool, "feedforward/enable", data=False).success
+        assert not np.any([m.data for m in us.heard["effort_controller/commands"]])
+
+
 @pytest.mark.parametrize("how", ["signal", "lifecycle"])
 def test_an_end_in_order_leaves_zeros_behind_and_a_new_start_ramps_up(hardware, how):
     us, node = hardware
@@ -181,22 +197,6 @@ def test_the_emergency_stop_of_the_feedforward_latches(us):
     assert not us.call(SetBool, "feedforward/enable", data=True).success
     us.call(SetBool, "feedforward/estop", data=False)
     assert us.call(SetBool, "feedforward/enable", data=True).success
-
-
-def test_a_feedforward_that_only_watches_cannot_be_enabled():
-    with started("watch_only:=true", "dry_run:=false") as (us, node):
-        node.await_line("dry: another node carries the weight")
-        answer = us.call(SetBool, "feedforward/enable", data=True)
-        assert not answer.success
-        assert "it would be carried twice" in answer.message
-
-        def watched() -> bool:
-            us.send("joint_states", state(us), BEST_EFFORT)
-            return us.heard["feedforward/torque/total"] and us.status("feedforward").get("message") == "dry run"
-
-        us.until(watched, "the dry torque")
-        assert us.call(SetBool, "feedforward/enable", data=False).success
-        assert not np.any([m.data for m in us.heard["effort_controller/commands"]])
 
 
 @pytest.mark.parametrize("fault", STATE_FAULTS, ids=str)

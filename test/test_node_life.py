@@ -321,7 +321,7 @@ def test_lifecycle_transitions_work_while_states_and_commands_stream_and_inactiv
             assert node.result(before) == (0, [])
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize("number", every(2, [signal.SIGKILL, signal.SIGTERM]), ids=["SIGKILL", "SIGTERM"])
 @pytest.mark.parametrize("name", ["plant", "controller"])
 def test_a_node_that_is_to_end_with_a_process_does_so(name, number):
     """A shell takes the part of a launch; it passes nothing on."""

@@ -284,6 +284,7 @@ def test_a_payload_weighs_on_the_feet_until_it_is_taken_away(us):
     us.until(lambda: carried() == pytest.approx(WEIGHT, rel=0.02), "the bare weight")
 
 
+@pytest.mark.thorough
 def test_sensor_noise_is_what_the_parameters_say():
     options = ("noise_position:=0.01", "noise_accelerometer:=0.5", "noise_gyro:=0.05", "update_rate:=200.0")
     plant = Process("plant", "-r", "__ns:=/noisy", *(word for option in options for word in ("-p", option)))

@@ -98,7 +98,8 @@ class Parrot:
         self.robot.us.send("joint_commands", self.target)
 
 
-@pytest.mark.parametrize("stamped", every(2, [True, False]), ids=["stamps", "no stamps"])
+@pytest.mark.thorough
+@pytest.mark.parametrize("stamped", [True, False], ids=["stamps", "no stamps"])
 def test_a_controller_that_repeats_its_target_is_met_with_a_bounded_approach(stamped: bool):
     plant = Process("plant", *options("plant"), *SLOWLY)
     with running(plant), peer() as us:

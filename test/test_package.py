@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from depth import every
 
 from robot_dynamics import cli
 from robot_dynamics.errors import RobotDynamicsError
@@ -59,7 +60,7 @@ def colcon_prefix(source, tmp_path_factory):
     return base / "install-base" / "robot_dynamics"
 
 
-@pytest.fixture(params=["pip", "colcon"])
+@pytest.fixture(params=every(2, ["pip", "colcon"]))
 def prefix(request):
     return request.getfixturevalue(f"{request.param}_prefix")
 

@@ -485,6 +485,7 @@ def serially(s, folder):
 
 @needs_arrow
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_study_that_is_killed_goes_on_and_ends_as_one_that_was_not(tmp_path):
     pytest.importorskip("rich", reason="needs rich (extra `cli`)")
     pytest.importorskip("matplotlib", reason="needs matplotlib (extra `report`)")
