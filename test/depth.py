@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-
 PARAMETERS = type(pytest.param())
 
 
