@@ -157,7 +157,7 @@ class BaseEstimator:
         rows = point_rows(model, feet)
         self._places = kinematics[0]
         self._look = bound(
-            at.foot_kinematics, model.topology, model.parameters, rows, self.mount, self._q, self._qd, *kinematics
+            at.foot_kinematics, model.topology, model.parameters, rows, self.mount, self._q, self._qd, kinematics
         )
         self._estimate = self._x, self._P
         self._rest = self._feet, self._settings, self._imu, kinematics, self._qd, (feet.radius.copy(), self._ground)

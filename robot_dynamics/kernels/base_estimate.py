@@ -49,12 +49,13 @@ def skew_to(M, i, o, s, a):
 
 
 @kernel
-def foot_kinematics(topology, parameters, feet, mount, q, qd, place_out, jacobian, spin):
-    """Place (k, 3), Jacobian (k, 3, nv) of points and spin (k, 3) of their bodies against the base, IMU axes.
+def foot_kinematics(topology, parameters, feet, mount, q, qd, out):
+    """Into out: place (k, 3), Jacobian (k, 3, nv) of points and spin (k, 3) of their bodies against the base, IMU axes.
 
     q, qd have the base at the origin, at rest.
     """
     rows, r = feet
+    place_out, jacobian, spin = out
     w = np.empty((topology.shape[0], WORKSPACE))
     place(topology, parameters, q, w)
     world_poses(topology, w)
@@ -141,8 +142,12 @@ def add_noise(P, x, feet, settings, dt, X):
 
 
 @routine
-def propagate(x, P, feet, settings, imu, spin, radius, dt, X):
-    """Move the estimate on by what the IMU read (Z3), standing feet by what their balls roll (Z6), and P with it."""
+def propagate(x, P, feet, settings, imu, balls, dt, X):
+    """Move the estimate on by what the IMU read (Z3), standing feet by what their balls roll (Z6), and P with it.
+
+    balls: spin (k, 3) and radius (k,).
+    """
+    spin, radius = balls
     transition(P, x, feet, part3(settings, GRAVITY), dt)
     flip(P)
     transition(P, x, feet, part3(settings, GRAVITY), dt)
@@ -394,7 +399,7 @@ def update(estimate, feet, settings, imu, kinematics, joint_rate, geometry, dt):
     memory = np.empty((3, n)), np.empty((3, n)), np.empty(n), np.empty(n)
     N = np.empty((3, 3))
     first_age = settings[SETTLING] if ground[AFLOAT] > 0.0 else 0.0
-    propagate(x, P, feet, settings, imu, spin, radius, dt, np.empty((n, 3)))
+    propagate(x, P, feet, settings, imu, (spin, radius), dt, np.empty((n, 3)))
     omega = sub(part3(imu, 0), part3(x, X_GYRO))
     for k in range(feet.shape[0]):
         at, motion = part3(place_of[k], 0), (0.0, 0.0, 0.0)
