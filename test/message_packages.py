@@ -13,13 +13,15 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from unittest.mock import patch
 
 TYPESUPPORT = "rosidl_typesupport_fastrtps_c"
 NEEDED = ("rosidl_adapter", "rosidl_generator_py", "rosidl_generator_c", TYPESUPPORT)
+PARTS = ("generator_c", "generator_py", "typesupport_fastrtps_c")
+"""Libraries of a package of messages that those of another one call."""
 
 
 def missing() -> str:
@@ -28,11 +30,15 @@ def missing() -> str:
     return f"needs {', '.join(lacking)}" if lacking else ""
 
 
-def built(folder: Path) -> Path:
-    """Build the package of `folder`, which holds msg/*.msg and is called as it is; answer what goes into sys.path."""
+def built(folder: Path, needs: Sequence[str] = ()) -> Path:
+    """Build the package of `folder`, which holds msg/*.msg and is called as it is; answer what goes into sys.path.
+
+    `needs` are the packages of ROS whose messages are in its own, and those whose messages are in these.
+    """
     definitions = sorted((folder / "msg").glob("*.msg"))
     content = [Path(__file__), *definitions]
-    key = hashlib.sha256(b"".join(path.read_bytes() for path in content) + sys.version.encode()).hexdigest()[:16]
+    made_for = f"{sys.version} {sys.prefix} {needs}".encode()
+    key = hashlib.sha256(b"".join(path.read_bytes() for path in content) + made_for).hexdigest()[:16]
     prefixes = os.pathsep.join(
         filter(None, (sys.prefix, os.environ.get("AMENT_PREFIX_PATH")))
     )  # wheels are in the first
@@ -40,7 +46,7 @@ def built(folder: Path) -> Path:
     if not place.exists():
         with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
             with patch.dict(os.environ, AMENT_PREFIX_PATH=prefixes):
-                _build(folder.name, folder, definitions, Path(scratch))
+                _build(folder, needs, definitions, Path(scratch))
             try:
                 (Path(scratch) / "python").rename(place)
             except OSError:  # another process was faster
@@ -49,7 +55,7 @@ def built(folder: Path) -> Path:
     return place
 
 
-def _build(package: str, folder: Path, definitions: list[Path], scratch: Path) -> None:
+def _build(folder: Path, needs: Sequence[str], definitions: list[Path], scratch: Path) -> None:
     """Generate C structures, their way through DDS and Python classes, and link all of it into one extension module."""
     from rosidl_adapter.msg import convert_msg_to_idl
     from rosidl_generator_c.cli import GenerateC
@@ -58,11 +64,13 @@ def _build(package: str, folder: Path, definitions: list[Path], scratch: Path) -
     from rosidl_typesupport_c.cli import GenerateCTypesupport
     from rosidl_typesupport_fastrtps_c.cli import GenerateFastRTPSCTypesupport
 
+    package = folder.name
     idl = scratch / "idl" / package / "msg"
     for path in definitions:
         convert_msg_to_idl(folder, package, path.relative_to(folder), idl)
     files = [f"{idl.parent}:msg/{path.stem}.idl" for path in definitions]
-    given = {"package_name": package, "interface_files": files, "include_paths": [str(scratch / "idl")]}
+    known = [str(scratch / "idl"), *(str(Path(sys.prefix) / "share" / name) for name in needs)]
+    given = {"package_name": package, "interface_files": files, "include_paths": known}
     c, python = scratch / "c" / package, scratch / "python" / package
     for path in (c, python):
         path.mkdir(parents=True)
@@ -76,11 +84,12 @@ def _build(package: str, folder: Path, definitions: list[Path], scratch: Path) -
     _link(
         [*c.rglob("*.c"), *c.rglob("*.cpp"), *python.rglob("*.c")],
         scratch,
+        needs,
         python / f"{package}_s__rosidl_typesupport_c{suffix}",
     )
 
 
-def _link(sources: Iterable[Path], scratch: Path, module: Path) -> None:
+def _link(sources: Iterable[Path], scratch: Path, needs: Sequence[str], module: Path) -> None:
     import numpy
 
     prefix = Path(sys.prefix)
@@ -109,6 +118,8 @@ def _link(sources: Iterable[Path], scratch: Path, module: Path) -> None:
             "fastcdr",
             "rmw",
             "rcutils",
+            *(f"{name}__rosidl_{part}" for name in needs for part in PARTS),
         )
     ]
-    subprocess.run(["g++", "-shared", *objects, "-o", module, f"-L{prefix / 'lib'}", *libraries], check=True)
+    place = [f"-L{prefix / 'lib'}", f"-Wl,-rpath,{prefix / 'lib'}"]
+    subprocess.run(["g++", "-shared", *objects, "-o", module, *place, *libraries], check=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ParameterError
-from .guard import NEGATIVE, InputGuard
+from .guard import NEGATIVE, Column, Indices, InputGuard
 from .takeover import Takeover
 
 Array = NDArray[np.float64]
@@ -119,19 +119,21 @@ class Actuation:
         They count until others come, `set_gains` or `reset`. Returns whether the message was good; otherwise
         `gains.problem` says why not.
         """
-        for column in (kp, kd):
-            if min(column, default=0.0) < 0.0:
-                self.gains.refuse(NEGATIVE, f"gains must be 0 or more, got {min(column):g}")
-                return False
+        if negative(self.gains, (kp, kd)):
+            return False
         where = self.gains.accept_named(names, (kp, kd), stamp, now)
         if where is None:
             return False
-        new = self._kp.copy(), self._kd.copy()
-        for own, column in zip(new, (kp, kd), strict=True):
+        self._follow_with(*self._own_gains(where, (kp, kd)))
+        return True
+
+    def _own_gains(self, where: Indices, given: Sequence[Column]) -> list[Array]:
+        """Return kp and kd (n,) with those that are given for some joints."""
+        new = [self._kp.copy(), self._kd.copy()]
+        for own, column in zip(new, given, strict=True):
             if len(column):
                 own[where] = column
-        self._follow_with(*new)
-        return True
+        return new
 
     def _follow_with(self, kp: Array, kd: Array) -> None:
         self._kp, self._kd = kp, kd
@@ -143,18 +145,30 @@ class Actuation:
         self._target = self._target._replace(kp=new_kp, kd=new_kd)
 
     def set_target(
-        self, names: Sequence[str], position: Array, velocity: Array, effort: Array, stamp: float, now: float
+        self,
+        names: Sequence[str],
+        position: Column,
+        velocity: Column,
+        effort: Column,
+        stamp: float,
+        now: float,
+        own: Sequence[Column] = (),
     ) -> bool:
         """Take positions, velocities and efforts by joint name; what is left out is not controlled.
 
+        `own` are kp and kd of the same message: as with `set_own_gains`, but used or refused together with the rest.
         Returns whether the message was good; otherwise `targets.problem` says why not.
         """
         if 0.0 < stamp < self.epoch + SAME_INSTANT:
             self.outdated += 1
             return True
-        where = self.targets.accept_named(names, (position, velocity, effort), stamp, now)
+        if own and negative(self.targets, own):
+            return False
+        where = self.targets.accept_named(names, (position, velocity, effort, *own), stamp, now)
         if where is None:
             return False
+        if own:
+            self._kp, self._kd = self._own_gains(where, own)
         new = Drive(self._held.copy(), *np.zeros((4, len(self.joints))))
         if len(position):
             new.position[where], new.kp[where], new.kd[where] = position, self._kp[where], self._kd[where]
@@ -262,6 +276,15 @@ class Actuation:
 
     def _clamped(self, target: Drive, effort: Array) -> Drive:
         return target._replace(effort=effort.clip(-self.limit, self.limit))
+
+
+def negative(guard: InputGuard, gains: Sequence[Column]) -> bool:
+    """Refuse gains below 0; tells whether there are any."""
+    for column in gains:
+        if min(column, default=0.0) < 0.0:
+            guard.refuse(NEGATIVE, f"gains must be 0 or more, got {min(column):g}")
+            return True
+    return False
 
 
 def spread(values: ArrayLike, n: int, name: str) -> Array:

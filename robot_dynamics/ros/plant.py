@@ -41,7 +41,7 @@ from ..dynamics.kinematics import link_pose
 from ..errors import RobotDynamicsError
 from ..simulation.divergence import Divergence
 from ..simulation.plant import Measurement, Plant, SensorNoise
-from . import convert, simulation_services, wire
+from . import convert, interface_commands, simulation_services, wire
 from .component import (
     CLOCK_PERIOD,
     ERROR,
@@ -85,7 +85,7 @@ ENERGIES = (
     "dissipated_contact",
     "balance_error",
 )
-COMMANDS = ("joint_commands", "joint_gains", "effort_controller/commands")
+COMMANDS = ("joint_commands", "joint_gains", "effort_controller/commands", *interface_commands.TOPICS)
 """What tells the joints something; all else that is heard changes the plant besides."""
 SWITCH = 1e-4
 """Wall time after which a callback leaves the interpreter to the tick that waits for it [s]; Python's own are 5 ms."""
@@ -181,6 +181,7 @@ class PlantNode(Component):
             self.command(Float64MultiArray, "effort_controller/commands", self.on_effort),
             self.command(JointState, "joint_gains", self.on_gains),
             self.command(JointState, "joint_commands", self.on_target),
+            *interface_commands.subscribe(self),
         ]
         self.posted(WrenchStamped, "~/push", self.on_push, RELIABLE)
         self.posted(WrenchStamped, "~/wrench", self.on_wrench, SENSOR)
