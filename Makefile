@@ -61,12 +61,12 @@ test-python: $(TEST) ## Run the tests of the kernels un-jitted
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(KERNEL_TESTS:%=test/test_%.py) -m "not thorough and not slow and not ros" -n $(WORKERS) $(PYTEST_ARGS)
 
 # Every Python process then leaves its part, forked nodes too. Traced nodes miss deadlines: `make test` is what judges.
-coverage: export COVERAGE_PROCESS_START := $(CURDIR)/pyproject.toml
-coverage: export COVERAGE_FILE := $(CURDIR)/.coverage
+TRACED := COVERAGE_PROCESS_START="$(CURDIR)/pyproject.toml" COVERAGE_FILE="$(CURDIR)/.coverage"
+
 coverage: $(TEST) ## Count lines and branches that `make test` and `make test-python` reach; too few are an error
 	rm -f .coverage .coverage.*
-	-$(MAKE) test
-	$(MAKE) test-python
+	-$(TRACED) $(MAKE) test
+	$(TRACED) $(MAKE) test-python
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
