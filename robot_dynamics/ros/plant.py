@@ -177,6 +177,17 @@ class PlantNode(Component):
         self.touching = frozenset({self.contact_sets, *self.contact_wrenches.values()})
         self.send_clock = sender(self.clocks)
         self.stream = [(publisher, sender(publisher), message) for publisher, message in self.written()]
+        self.listen()
+        self.show_ground()
+        self.stopping = False
+        sys.setswitchinterval(SWITCH)
+        self.simulation_services = simulation_services.SimulationServices(self) if simulation_services.srv else None
+        self.thread = threading.Thread(target=self.live, name="plant", daemon=True)
+        self.thread.start()
+        self.keep_pace()
+
+    def listen(self) -> None:
+        """Hear commands, and whatever else changes the plant."""
         self.commands = [
             self.command(Float64MultiArray, "effort_controller/commands", self.on_effort),
             self.command(JointState, "joint_gains", self.on_gains),
@@ -198,13 +209,6 @@ class PlantNode(Component):
         self.service(SetBool, "~/pause", self.on_pause)
         self.service(SetBool, "~/estop", self.on_estop)
         self.service(Trigger, "~/reset", self.on_reset)
-        self.show_ground()
-        self.stopping = False
-        sys.setswitchinterval(SWITCH)
-        self.simulation_services = simulation_services.SimulationServices(self) if simulation_services.srv else None
-        self.thread = threading.Thread(target=self.live, name="plant", daemon=True)
-        self.thread.start()
-        self.keep_pace()
 
     def written(self) -> Iterator[tuple[Publisher, wire.Writer]]:
         """Yield what is published in every tick, in this order."""
