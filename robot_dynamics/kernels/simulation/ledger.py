@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Energy, momentum and dissipation of steps (T3, T7-T9, W1-W7).
+"""Energy, momentum and dissipation of steps (T3, T7-T9, W1-W8).
 
 The bundles of arrays and their columns (`at.`) are those of `memory`; nothing is allocated.
 """
@@ -30,7 +30,7 @@ FINE, NOT_FINITE, ENERGY_JUMP, SINGULAR = range(4)
 
 @routine
 def account_step(robot, joints, ground, state, settings, pushes, pushed):
-    """Work and dissipation of the step (W3, W4), and the impulses that change the momentum (T3).
+    """Work and dissipation of the step (W3, W4, W8), and the impulses that change the momentum (T3).
 
     Forces change the velocity while the robot moves by the mean velocity v, and do their work along the way it goes.
     Without contact the two ways are one. Where contacts carry, the robot goes by the velocity of the end of the step:
@@ -62,13 +62,25 @@ def account_step(robot, joints, ground, state, settings, pushes, pushed):
         work += (mean + more) * data[at.APPLIED, i]
         lost += (mean + more) * losing
         taken += more * (data[at.APPLIED, i] - losing)
+    weight = scale(ledger[at.MASS], row3(robot.parameters, 0, rows.GRAVITY))
+    account_impulse(ledger, h, part3(ledger, at.COM), ZERO3, weight)
+    if carried and is_floating(robot) and not settings.below:
+        taken += gyroscopic_work(joints.dofs, state, h)
     ledger[at.WORK] += work
     ledger[at.DISSIPATED_JOINT] += lost
     ledger[at.THROUGHPUT] += abs(work) + abs(lost)
     ledger[at.DISSIPATED_CONTACT] += taken - by_contacts
-    weight = scale(ledger[at.MASS], row3(robot.parameters, 0, rows.GRAVITY))
-    account_impulse(ledger, h, part3(ledger, at.COM), ZERO3, weight)
     return carried
+
+
+@inline
+def gyroscopic_work(dofs, state, h):
+    """Work of the moment k x omega along the turn of the base that is not that of the mean velocity (W8)."""
+    omega, end = part3(state.qd, 0), part3(dofs[at.V_NEXT], 0)
+    mean = scale(0.5, add(omega, end))
+    more = scale(h, sub(add(end, part3(dofs[at.CHANGE], 0)), mean))
+    k = scale(0.5, add(part3(state.ledger, at.MOMENTUM + 3), part3(state.ledger, at.ACCOUNTED + 3)))
+    return dot(more, cross(tmul(base_matrix(state.q), k), mean))
 
 
 @routine
