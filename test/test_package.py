@@ -241,8 +241,9 @@ def test_ctrl_c_while_modules_are_imported_is_answered_by_an_exit_code_alone(tmp
     (tmp_path / f"{module}.py").write_text("import signal\nprint('begun', flush=True)\nsignal.pause()\n")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     line = [sys.executable, "-m", "robot_dynamics_command", command, str(tmp_path / "nothing")]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(line, text=True, env=environment, **pipes) as process:
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
+    # a test run in the background ignores Ctrl-C, and so would what it starts
+    with subprocess.Popen(line, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **options) as process:
         assert process.stdout.readline() == "begun\n"
         process.send_signal(signal.SIGINT)
         assert (*process.communicate(timeout=60), process.returncode) == ("", "", 130)
