@@ -111,9 +111,11 @@ class Run:
 
 
 class Consistency(NamedTuple):
-    """Mean of what is chi-square distributed, per number; at what share of times it lies off its bounds of 95 %."""
+    """Mean of what is chi-square distributed, per number, bounds of 95 %, and at what share of times it is off them."""
 
+    low: float
     mean: float
+    high: float
     below: float
     above: float
 
@@ -128,7 +130,8 @@ def consistency(squares, numbers: int) -> Consistency:
 
     sums, free = np.sum(squares, axis=0), len(squares) * numbers
     low, high = chi2.ppf([0.025, 0.975], free)
-    return Consistency(float(sums.mean() / free), float((sums < low).mean()), float((sums > high).mean()))
+    off = float((sums < low).mean()), float((sums > high).mean())
+    return Consistency(float(low / free), float(sums.mean() / free), float(high / free), *off)
 
 
 class Feeding:

@@ -339,5 +339,7 @@ def test_a_minute_on_the_estimate_of_ten_units(name, trot):
     assert figures["velocity [m/s]"] < (0.05 if trot else 0.005)
     assert figures["height [m]"] < 0.01
     assert max(figures["false contact"], figures["missed contact"]) < 0.05
-    assert max(tilt.above, velocity.above) < 0.05, "too sure of itself"
+    for squares in (tilt, velocity):
+        assert squares.low < squares.mean < squares.high
+        assert squares.above < 0.05, "too sure of itself"
     assert all(run.estimator.restarts == 0 for run in runs)

@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Where a legged base is and how it moves, from its IMU and its legs (Z1-Z10) [Hartley et al. 2020]."""
+"""Where a legged base is and how it moves, from its IMU and its legs (Z1-Z11) [Hartley et al. 2020]."""
 
 import math
 from collections.abc import Sequence
@@ -76,8 +76,8 @@ class ContactNoise:
         Normal force above which a foot stands [N]; off below half of it. 0: a twentieth of the weight.
     creep : float
         Density of a standing foot's velocity [m/s/sqrt(Hz)].
-    landing, settling : float
-        More of it right after touchdown, fading within `settling` [s].
+    compliance : float
+        How far ground, foot and leg give way to the force on a foot [m/N]: it moves while the force changes (Z11).
     slip : float
         Standard deviation of a foot's velocity [m/s] that still counts as standing.
     kinematics : float
@@ -92,25 +92,23 @@ class ContactNoise:
     """
 
     threshold: float = 0.0
-    creep: float = 0.002
-    landing: float = 0.03
-    settling: float = 0.02
+    creep: float = 1.5e-4
+    compliance: float = 1.5e-5
     slip: float = 0.03
-    kinematics: float = 5e-4
+    kinematics: float = 3e-4
     gate: float = 25.0
     ground: float = 0.005
     level: bool = False
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        for name in ("threshold", "creep", "landing", "slip", "kinematics", "ground"):
+        for name in ("threshold", "creep", "compliance", "slip", "kinematics", "ground"):
             check_range(f"{name} of ContactNoise", getattr(self, name), 0.0)
-        for name in ("settling", "gate"):
-            check_range(f"{name} of ContactNoise", getattr(self, name), 1e-6)
+        check_range("gate of ContactNoise", self.gate, 1e-6)
 
 
 class BaseEstimator:
-    """Estimates pose and twist of a floating base from IMU, joints and the feet that stand (Z1-Z10).
+    """Estimates pose and twist of a floating base from IMU, joints and the feet that stand (Z1-Z11).
 
     The frame of the pose begins under the base where the estimate starts: x ahead, z up, z = 0 on
     the ground. Heading and place drift, as they must.
@@ -170,7 +168,7 @@ class BaseEstimator:
         weight = model.mass * float(np.linalg.norm(model.gravity))
         threshold = c.threshold or 0.05 * weight
         white = s.gyro, s.accelerometer, s.gyro_walk, s.accelerometer_walk, s.encoder
-        feet = c.kinematics, c.creep, c.landing, c.settling, c.slip, c.gate, threshold, c.ground, float(c.level)
+        feet = c.kinematics, c.creep, c.compliance, c.slip, c.gate, threshold, c.ground, float(c.level)
         return np.array([*white, *feet, *model.gravity])
 
     def reset(self) -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Contact-aided right-invariant extended Kalman filter of a legged base (Z1-Z9) [Hartley et al. 2020].
+"""Contact-aided right-invariant extended Kalman filter of a legged base (Z1-Z9, Z11) [Hartley et al. 2020].
 
 The estimate `x` is that of the IMU: quaternion xyzw, velocity and position in the world, biases of gyroscope and
 accelerometer, then the centre of every foot's ball in the world. `P` is the covariance of its right-invariant error
@@ -23,19 +23,22 @@ TURN, VELOCITY, PLACE, GYRO, ACCELEROMETER, FEET = 0, 3, 6, 9, 12, 15
 MOUNT_TURN, MOUNT_PLACE, MOUNT_INVERSE, MOUNT = 0, 9, 12, 16
 """Where an IMU's mount holds its rotation and place in the base, and the inverse rotation's quaternion; how many."""
 (
-    GYRO_NOISE, ACCELEROMETER_NOISE, GYRO_WALK, ACCELEROMETER_WALK, ENCODER, KINEMATICS, CREEP, LANDING, SETTLING,
-    SLIP, GATE, THRESHOLD, GROUND, LEVEL, GRAVITY, SETTINGS,
-) = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 17)  # fmt: skip
+    GYRO_NOISE, ACCELEROMETER_NOISE, GYRO_WALK, ACCELEROMETER_WALK, ENCODER, KINEMATICS, CREEP, COMPLIANCE, SLIP, GATE,
+    THRESHOLD, GROUND, LEVEL, GRAVITY, SETTINGS,
+) = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16)  # fmt: skip
 """Numbers of the settings: see `control.estimator`."""
-FORCE, AGE, SPEED, SQUARED, GATED, GROUNDED, FOOT = 0, 1, 2, 5, 6, 7, 8
-"""Columns of a foot's row: normal force [N]; time since its landmark was placed, negative without one [s]; smoothed
-velocity against the ground (3,); squared normalised innovation; updates left out; whether its height was used."""
+FORCE, LOAD, AGE, SPEED, SQUARED, GATED, GROUNDED, FOOT = 0, 1, 2, 3, 6, 7, 8, 9
+"""Columns of a foot's row: normal force [N], and the same smoothed; time since its landmark was placed, negative
+without one [s]; smoothed velocity against the ground (3,); squared normalised innovation; updates left out; whether its
+height was used."""
 AFLOAT, HEIGHT = 0, 1
 """Of the ground: 1 while its height is not set, by the first foot that stands; its height [m]."""
-SETTLED = 3.0
-"""After so many times of settling a foothold has the height of the ground."""
+SETTLED = 0.06
+"""Age from which a foothold has the height of the ground [s]."""
 SMOOTHING = 0.005
-"""Time constant of a foot's velocity before it is held for slipping [s]."""
+"""Time constant of a foot's load and of its velocity [s]."""
+UNTIED = 1.0
+"""Most that a foot's variance grows [m^2/s], whatever its force is said to be: it then holds nothing."""
 LARGEST = 1e12
 """Variance beyond which an estimate is none."""
 
@@ -113,7 +116,7 @@ def even(P):
 
 @routine
 def add_noise(P, x, feet, settings, dt, X):
-    """Add to P what a step adds (Z5): gyroscope by way of the stack X (n, 3), accelerometer, biases, creeping feet."""
+    """Add to P what a step adds (Z5, Z11): gyroscope by the stack X (n, 3), accelerometer, biases, moving feet."""
     turning = settings[GYRO_NOISE] * settings[GYRO_NOISE] * dt
     pushing = settings[ACCELEROMETER_NOISE] * settings[ACCELEROMETER_NOISE] * dt
     X[:, :] = 0.0
@@ -131,10 +134,10 @@ def add_noise(P, x, feet, settings, dt, X):
         if feet[k, AGE] >= 0.0:
             o = FEET + 3 * k
             skew_to(X, o, 0, 1.0, part3(x, X_FEET + 3 * k))
-            fresh = max(1.0 - feet[k, AGE] / settings[SETTLING], 0.0)
-            creep = settings[CREEP] + fresh * settings[LANDING]
+            sinking = settings[COMPLIANCE] * (feet[k, FORCE] - feet[k, LOAD]) / SMOOTHING
+            creep = settings[CREEP] * settings[CREEP] + 2.0 * SMOOTHING * sinking * sinking
             for i in range(3):
-                P[o + i, o + i] += creep * creep * dt
+                P[o + i, o + i] += min(creep, UNTIED) * dt
     for i in range(P.shape[0]):
         a = row3(X, i, 0)
         for j in range(P.shape[0]):
@@ -162,6 +165,7 @@ def propagate(x, P, feet, settings, imu, balls, dt, X):
     part3_to(x, X_VELOCITY, add(v, scale(dt, a)))
     part4_to(x, X_TURN, turned(turn, rotation_by(scale(dt, w))))
     for k in range(feet.shape[0]):
+        feet[k, LOAD] += dt / (SMOOTHING + dt) * (feet[k, FORCE] - feet[k, LOAD])
         if feet[k, AGE] >= 0.0:
             feet[k, AGE] += dt
             o = X_FEET + 3 * k
@@ -363,7 +367,7 @@ def slips(x, P, foot, settings, omega, leg, dt):
 
 @routine
 def step_on(x, P, feet, k, at, N, radius, ground):
-    """Place the landmark of a foot; the first of all sets the height of the ground, and was there before the start."""
+    """Place the landmark of a foot; the first of all sets the height of the ground."""
     land(x, P, feet, k, at, N)
     if ground[AFLOAT] > 0.0:
         shift = ground[HEIGHT] + radius - x[X_FEET + 3 * k + 2]
@@ -398,7 +402,6 @@ def update(estimate, feet, settings, imu, kinematics, joint_rate, geometry, dt):
     n = P.shape[0]
     memory = np.empty((3, n)), np.empty((3, n)), np.empty(n), np.empty(n)
     N = np.empty((3, 3))
-    first_age = settings[SETTLING] if ground[AFLOAT] > 0.0 else 0.0
     propagate(x, P, feet, settings, imu, (spin, radius), dt, np.empty((n, 3)))
     omega = sub(part3(imu, 0), part3(x, X_GYRO))
     for k in range(feet.shape[0]):
@@ -417,8 +420,7 @@ def update(estimate, feet, settings, imu, kinematics, joint_rate, geometry, dt):
             lift(P, feet, k)
         elif bears and not placed and not slipping:
             step_on(x, P, feet, k, at, N, radius[k], ground)
-            feet[k, AGE] = first_age
-        if settings[GROUND] > 0.0 and feet[k, GROUNDED] == 0.0 and feet[k, AGE] > SETTLED * settings[SETTLING]:
+        if settings[GROUND] > 0.0 and feet[k, GROUNDED] == 0.0 and feet[k, AGE] > SETTLED:
             use_ground(x, P, feet, k, settings, ground[HEIGHT] + radius[k], memory)
     return sound(x, P)
 

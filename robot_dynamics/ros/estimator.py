@@ -42,8 +42,8 @@ class EstimatorNode(Component):
         feet = find_legs(model, [f for f in v.feet if f]).feet
         imu = ImuNoise(v.gyro_noise, v.gyro_bias, v.gyro_walk, v.accelerometer_noise, v.accelerometer_bias,
                        v.accelerometer_walk, v.encoder_noise)  # fmt: skip
-        contact = ContactNoise(threshold=v.contact_threshold, creep=v.creep, slip=v.slip, kinematics=v.kinematics,
-                               ground=v.ground, level=v.level_ground)  # fmt: skip
+        contact = ContactNoise(threshold=v.contact_threshold, creep=v.creep, compliance=v.compliance, slip=v.slip,
+                               kinematics=v.kinematics, ground=v.ground, level=v.level_ground)  # fmt: skip
         self.odometer = Odometer(
             BaseEstimator(model, feet, imu, contact, v.imu_link), v.state_timeout, self.tilt_deviation
         )

@@ -535,9 +535,12 @@ class EstimatorParameters(RobotParameters):
     )
     encoder_noise: float = parameter(1e-4, "Standard deviation of a joint position.", "rad", low=0, fixed=True)
     kinematics: float = parameter(
-        5e-4, "Standard deviation of a foot's place by the joints, beside the encoders.", "m", low=0, fixed=True
+        3e-4, "Standard deviation of a foot's place by the joints, beside the encoders.", "m", low=0, fixed=True
     )
-    creep: float = parameter(2e-3, "Density of the velocity of a standing foot.", "m/s/sqrt(Hz)", low=0, fixed=True)
+    creep: float = parameter(1.5e-4, "Density of the velocity of a standing foot.", "m/s/sqrt(Hz)", low=0, fixed=True)
+    compliance: float = parameter(
+        1.5e-5, "How far ground, foot and leg give way to the force on a foot.", "m/N", low=0, fixed=True
+    )
     slip: float = parameter(
         0.03, "Standard deviation of a foot's velocity that still counts as standing.", "m/s", low=0, fixed=True
     )
