@@ -19,13 +19,14 @@ def least_forces(A, w, standing, weight, slope, f):
     f = A (A^T A + weight 1)^-1 w (H3) with A (k, 3, 6). Returns whether each lies in its pyramid |f_x|, |f_y| <=
     slope f_z: then the bounds do not matter.
     """
-    M = np.zeros((6, 6))
-    for a in range(6):
+    n = w.shape[0]  # 6, which LLVM need not know: it unrolls what follows and warns of loops too short for vectors
+    M = np.zeros((n, n))
+    for a in range(n):
         M[a, a] = weight
     for k in range(A.shape[0]):
         if standing[k]:
             for i in range(3):
-                for a in range(6):
+                for a in range(n):
                     for b in range(a + 1):
                         M[a, b] += A[k, i, a] * A[k, i, b]
     x = w.copy()
@@ -36,7 +37,7 @@ def least_forces(A, w, standing, weight, slope, f):
         for i in range(3):
             f[k, i] = 0.0
             if standing[k]:
-                for a in range(6):
+                for a in range(n):
                     f[k, i] += A[k, i, a] * x[a]
         inside = inside and max(abs(f[k, 0]), abs(f[k, 1])) <= slope * f[k, 2]
     return inside
