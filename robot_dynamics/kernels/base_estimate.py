@@ -134,8 +134,9 @@ def add_noise(P, x, feet, settings, dt, X):
         if feet[k, AGE] >= 0.0:
             o = FEET + 3 * k
             skew_to(X, o, 0, 1.0, part3(x, X_FEET + 3 * k))
-            sinking = settings[COMPLIANCE] * (feet[k, FORCE] - feet[k, LOAD]) / SMOOTHING
-            creep = settings[CREEP] * settings[CREEP] + 2.0 * SMOOTHING * sinking * sinking
+            sinking, v = settings[COMPLIANCE] * (feet[k, FORCE] - feet[k, LOAD]) / SMOOTHING, part3(feet[k], SPEED)
+            sliding = max(dot(v, v) - settings[SLIP] * settings[SLIP], 0.0)
+            creep = settings[CREEP] * settings[CREEP] + 2.0 * SMOOTHING * (sinking * sinking + sliding)
             for i in range(3):
                 P[o + i, o + i] += min(creep, UNTIED) * dt
     for i in range(P.shape[0]):
