@@ -107,7 +107,7 @@ def places(x, n, out):
 @routine
 def sums(x, n, out):
     """Rows of whole lanes."""
-    combine(out, 0, (x[0], 2.0), x, 0, 1, (x[1],), out, 0, 0)
+    combine(out, 0, (x[0], 2.0), (x, 0, 1), (x[1],), (out, 0, 0))
 
 
 PROGRAMS = (ways, loops, places)

@@ -17,6 +17,10 @@ QUAD = 4
 """Numbers in a 256-bit register: limbs that are computed at once, and what `combine` takes at once."""
 
 
+Rows = tuple[NDArray[Any], int, int]
+"""Rows of an array by flat index: the array, where the first begins, and the distance from one to the next."""
+
+
 class Lanes(NamedTuple):
     """An array of LANES robots, along its last dimension."""
 
@@ -65,33 +69,37 @@ def transpose(x: NDArray[Any], o: int, across: int, out: NDArray[Any], p: int, d
             to_lane(out, p + j * down + i, lane(x, o + i * across + j))
 
 
-def combine(
-    out: NDArray[Any], q: int, factors: Sequence[float], x: NDArray[Any], o: int, apart: int,
-    more: Sequence[float], y: NDArray[Any], p: int, step: int,
-) -> None:  # fmt: skip
-    """out[q:] = sum_k factors[k] x[o + k apart :] + sum_k more[k] y[p + k step :], QUAD numbers of each."""
+def combine(out: NDArray[Any], q: int, factors: Sequence[float], near: Rows, more: Sequence[float], far: Rows) -> None:
+    """out[q:] = sum_k factors[k] x[o + k apart :] + sum_k more[k] y[p + k step :], QUAD numbers of each.
+
+    near: x, o, apart. far: y, p, step.
+    """
     for j in range(QUAD):
-        to_lane(out, q + j, weighted(factors, x, o + j, apart) + weighted(more, y, p + j, step))
+        to_lane(out, q + j, weighted(factors, near, j) + weighted(more, far, j))
 
 
-def weighted(factors: Sequence[float], x: NDArray[Any], o: int, apart: int) -> float:
-    """sum_k factors[k] x[o + k apart]."""
+def weighted(factors: Sequence[float], rows: Rows, j: int) -> float:
+    """sum_k factors[k] x[o + k apart + j]. rows: x, o, apart."""
     if len(factors) == 0:
         return 0.0
-    return factors[0] * lane(x, o) + weighted(factors[1:], x, o + apart, apart)
+    x, o, apart = rows
+    return factors[0] * lane(x, o + j) + weighted(factors[1:], (x, o + apart, apart), j)
 
 
 def combine_rows(
-    out: NDArray[Any], q: int, down: int, g: float, factors: Sequence[tuple[Sequence[float], Sequence[float]]],
-    x: NDArray[Any], o: int, apart: int, y: NDArray[Any], p: int, step: int,
-) -> None:  # fmt: skip
-    """g times `combine` for several rows of `out`, `down` apart: factors holds those of x and of y for each row."""
+    rows: Rows, g: float, factors: Sequence[tuple[Sequence[float], Sequence[float]]], near: Rows, far: Rows
+) -> None:
+    """g times `combine` for several rows of `out`: factors holds those of `near` and of `far` for each row.
+
+    rows: out, q, the distance between two rows.
+    """
     if len(factors) == 0:
         return
-    near, far = factors[0]
+    out, q, down = rows
+    those, others = factors[0]
     for j in range(QUAD):
-        to_lane(out, q + j, g * (weighted(near, x, o + j, apart) + weighted(far, y, p + j, step)))
-    combine_rows(out, q + down, down, g, factors[1:], x, o, apart, y, p, step)
+        to_lane(out, q + j, g * (weighted(those, near, j) + weighted(others, far, j)))
+    combine_rows((out, q + down, down), g, factors[1:], near, far)
 
 
 def wide() -> None:

@@ -375,7 +375,8 @@ def rnea_derivatives(topology, parameters, q, qd, qdd, f_ext, w, out):
 def aba_derivatives(topology, parameters, q, qd, qdd, f_ext, w, X, out):
     """Derivatives of the acceleration qdd that ABA gave, in q, qd and tau, into out[0], out[1], out[2] (V9).
 
-    X (nv, 3 nv): workspace. Returns -1, or the first dof without inertia.
+    X (nv, 3 nv): workspace, a ninth argument, as the rows of w are those of the joints. Returns -1, or the first dof
+    without inertia.
     """
     rnea_derivatives(topology, parameters, q, qd, qdd, f_ext, w, out)
     n = qd.shape[0]

@@ -49,8 +49,9 @@ def _row(body: Arithmetic, array: Array, o: Any) -> Any:
     return body.builder.bitcast(body.builder.gep(array.data, [constant(o)], inbounds=True), ROW.as_pointer())
 
 
-def _rows(body: Arithmetic, array: Array, first: Any, apart: Any, count: int) -> list[Any]:
-    """QUAD numbers each of `count` rows."""
+def _rows(body: Arithmetic, rows: Any, count: int) -> list[Any]:
+    """QUAD numbers each of the first `count` of `rows`."""
+    array, first, apart = rows
     places = (body.builder.add(constant(first), body.builder.mul(constant(apart), INT(k))) for k in range(count))
     return [body.builder.load(_row(body, array, o), align=8) for o in places]
 
@@ -71,22 +72,17 @@ def _weighted(body: Arithmetic, weights: Sequence[Any], vectors: Sequence[Any]) 
     return total
 
 
-def combine(
-    body: Arithmetic, out: Array, q: Any, factors: Any, x: Array, o: Any, apart: Any, more: Any, y: Array, p: Any,
-    step: Any,
-) -> None:  # fmt: skip
+def combine(body: Arithmetic, out: Array, q: Any, factors: Any, near: Any, more: Any, far: Any) -> None:
     """`words.combine`."""
-    vectors = _rows(body, x, o, apart, len(factors)) + _rows(body, y, p, step, len(more))
+    vectors = _rows(body, near, len(factors)) + _rows(body, far, len(more))
     body.builder.store(_weighted(body, (*factors, *more), vectors), _row(body, out, q), align=8)
 
 
-def combine_rows(
-    body: Arithmetic, out: Array, q: Any, down: Any, g: Any, factors: Any, x: Array, o: Any, apart: Any, y: Array,
-    p: Any, step: Any,
-) -> None:  # fmt: skip
-    """`words.combine_rows`; a vector of x or y is read once for all rows."""
-    near, far = factors[0]
-    vectors = _rows(body, x, o, apart, len(near)) + _rows(body, y, p, step, len(far))
+def combine_rows(body: Arithmetic, rows: Any, g: Any, factors: Any, near: Any, far: Any) -> None:
+    """`words.combine_rows`; a vector of `near` or `far` is read once for all rows."""
+    out, q, down = rows
+    those, others = factors[0]
+    vectors = _rows(body, near, len(those)) + _rows(body, far, len(others))
     scale = _splat(body, g)
     totals = [body.builder.fmul(scale, _weighted(body, (*a, *b), vectors), flags=FUSED) for a, b in factors]
     for r, total in enumerate(totals):

@@ -156,13 +156,11 @@ class VectorArrays(VectorArithmetic):
         """A number as it may stand in an array. Raises Foreign where it may not."""
         return self.converted(x, SPREAD[of] if varies(x) else of)
 
-    def combine(
-        self, out: Any, q: Any, factors: Any, x: Any, o: Any, apart: Any, more: Any, y: Any, p: Any, step: Any
-    ) -> None:  # fmt: skip
-        """`lanes.combine`, number by number."""
+    def combine(self, out: Any, q: Any, factors: Any, near: Any, more: Any, far: Any) -> None:
+        """`words.combine`, number by number."""
         for j in range(QUAD):
             total: Any = 0.0
-            for weights, array, begin, stride in ((factors, x, o, apart), (more, y, p, step)):
+            for weights, (array, begin, stride) in ((factors, near), (more, far)):
                 for k, weight in enumerate(weights):
                     at = self.arithmetic(ADD, begin, self.arithmetic(ADD, self.arithmetic(MULTIPLY, stride, k), j))
                     term = self.arithmetic(MULTIPLY, weight, self.load(self.spot(array, at)))

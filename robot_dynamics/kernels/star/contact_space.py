@@ -254,7 +254,7 @@ def divide(levels, robot, memory, n, z, y):
     M, H, N = base_inverse(memory)
     for begin in range(0, n, QUAD):
         for k, factors in enumerate(inverse_rows(M, H, N)):
-            combine(y, k * wide + begin, factors, z, begin, wide, (), z, 0, 0)
+            combine(y, k * wide + begin, factors, (z, begin, wide), (), (z, 0, 0))
 
 
 @routine
@@ -308,8 +308,8 @@ def couple_rows(levels, base, g, start, axes, n, paths, A):
     wide = y.shape[1]
     for begin in range(0, n, QUAD):
         factors = factors_of(levels, base, first, i, axes, z)
-        o = i * A.shape[1] + begin
-        combine_rows(A, o, A.shape[1], g, factors, y, begin, wide, y, first * wide + begin, wide)
+        rows = A, i * A.shape[1] + begin, A.shape[1]
+        combine_rows(rows, g, factors, (y, begin, wide), (y, first * wide + begin, wide))
 
 
 @inline
