@@ -39,8 +39,11 @@ SAID = {
     "estimator": ("estimator/stance", JointState),
 }
 """What a node publishes while it is active."""
-OPTIONS = dict.fromkeys(NODES, SIMULATED) | {"plant": (), "estimator": (*SIMULATED, "-r", "odom:=estimated")}
-"""Beside a plant, whose own odom the others hear."""
+OPTIONS = dict.fromkeys(NODES, SIMULATED) | {
+    "plant": ("-p", "command_timeout:=30.0"),
+    "estimator": (*SIMULATED, "-r", "odom:=estimated"),
+}
+"""Beside a plant, whose own odom the others hear; where five nodes share a core it would warn of late commands."""
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
