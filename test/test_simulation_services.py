@@ -105,6 +105,7 @@ def test_play_pause_and_stop(asked):
     assert asked.set_state(STATE.STATE_PAUSED) == 1
     assert asked.set_state(STATE.STATE_PAUSED) == 101
     assert asked.state == STATE.STATE_PAUSED
+    assert asked.ask("step_simulation", steps=1).result.result == 1
     assert s.time > EPOCH
     assert asked.set_state(STATE.STATE_STOPPED) == 1
     assert asked.state == STATE.STATE_STOPPED

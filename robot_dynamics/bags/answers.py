@@ -31,8 +31,8 @@ CLOSE = 1e-6
 """Difference of efforts that is none [N m or N]."""
 SHORT = 0.1
 """Contacts and references older than this count for nothing [s]."""
-EPS = 1e-17
-"""What is so small a part of a number does not show."""
+FORGOTTEN = 1e-30
+"""Part of a low-pass's input that is less than rounding, however large it was, and so are the roundings it left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class Redoer(Answerer):
         needed = ["odom" if streams["odom"].number or not streams["imu/data"].number else "imu/data"]
         needed += [name for name in ("contacts", "reference") if abs(told.stamp - streams[name].stamp) <= SHORT]
         certain = all(self.found[name] or not streams[name].number for name in needed)
-        certain &= self.doubt < EPS or "reference" not in needed
+        certain &= self.doubt < FORGOTTEN or "reference" not in needed
         while self.states and self.states[0].stamp < told.stamp:
             self.states.popleft()
         if not self.states or self.states[0].stamp > told.stamp:
