@@ -31,7 +31,7 @@ CLOSE = 1e-6
 """Difference of efforts that is none [N m or N]."""
 SHORT = 0.1
 """Contacts and references older than this count for nothing [s]."""
-FORGOTTEN = 1e-30
+FORGOTTEN = 1e-22
 """Part of a low-pass's input that is less than rounding, however large it was, and so are the roundings it left."""
 
 
