@@ -2,32 +2,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """Momentum and energy of bodies that turn while they touch, in both contact models at several timesteps."""
 
+import re
+
 import numpy as np
 import pytest
 import quadrupeds
 
 import robot_dynamics as rd
-from robot_dynamics.spatial import rotation_from_quaternion
+from robot_dynamics.spatial import quaternion_from_rotation, rotation_from_quaternion, rotation_from_rpy
 
 G = 9.81
 STEPS = [2.5e-4, 1e-3, 2e-3, 4e-3]
 LAWS = {"impulse": rd.Impulse, "spring_damper": rd.SpringDamper}
 
 
-def body(geometry, inertia, mass=2.0):
+def text(geometry, inertia, mass=2.0):
+    """URDF of one body."""
     ixx, iyy, izz = inertia
-    return rd.load_urdf(
+    return (
         f'<robot name="b"><link name="b"><inertial><mass value="{mass}"/>'
         f'<inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="0" ixz="0" iyz="0"/></inertial>'
-        f"<collision><geometry>{geometry}</geometry></collision></link></robot>",
-        floating_base=True,
+        f"<collision><geometry>{geometry}</geometry></collision></link></robot>"
     )
+
+
+def body(geometry, inertia):
+    return rd.load_urdf(text(geometry, inertia), floating_base=True)
 
 
 BALL = body('<sphere radius="0.1"/>', (0.008, 0.008, 0.008))
 """2/5 m r^2."""
 PUCK = body('<cylinder radius="0.2" length="0.04"/>', (0.02, 0.02, 0.04))
-BOX = body('<box size="0.4 0.2 0.1"/>', (0.0083, 0.0283, 0.0333))
+BOX_TEXT = text('<box size="0.4 0.2 0.1"/>', (0.0083, 0.0283, 0.0333))
+BOX = rd.load_urdf(BOX_TEXT, floating_base=True)
 ROD = body('<box size="0.6 0.02 0.02"/>', (0.0002, 0.0602, 0.0602))
 
 
@@ -129,6 +136,57 @@ def test_a_robot_thrown_spinning_onto_ice_keeps_its_horizontal_momentum(law, h):
     plant.advance(1.0)
     assert plant.contacts.force_world.any()
     assert np.abs(momentum(plant)[3:5] - before).max() < 1e-6 * np.linalg.norm(before)
+
+
+def framed(urdf, xyz, rpy):
+    """The same robot with another root frame, in which the old root is at xyz, rpy."""
+    root = re.search(r'<link name="([^"]+)"', urdf)[1]
+    joint = (
+        f'<link name="frame"/><joint name="to_root" type="fixed"><parent link="frame"/><child link="{root}"/>'
+        f'<origin xyz="{xyz[0]} {xyz[1]} {xyz[2]}" rpy="{rpy[0]} {rpy[1]} {rpy[2]}"/></joint></robot>'
+    )
+    return rd.load_urdf(urdf.replace("</robot>", joint), floating_base=True)
+
+
+@pytest.mark.parametrize("h", STEPS)
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("robot", ["box", "mini_cheetah"])
+def test_where_the_frame_of_the_base_is_makes_no_difference(robot, law, h):
+    """Thrown, spinning, onto the ground and beyond."""
+    urdf = BOX_TEXT if robot == "box" else quadrupeds.MINI_CHEETAH.read_text()
+    d, rpy = np.array([0.3, -0.2, 0.1]), (0.3, -0.5, 1.2)
+    A = rotation_from_rpy(rpy)
+    ends = []
+    for xyz, turn in ((np.zeros(3), np.eye(3)), (d, A)):
+        model = framed(urdf, xyz, rpy if turn is A else (0.0, 0.0, 0.0))
+        plant = rd.Plant(model, rd.PlantParams(h, LAWS[law]()))
+        n = model.nv - 6
+        R, w, v = rotation_from_rpy((0.2, 0.1, 0.0)), np.array([1.0, 5.0, -2.0]), np.array([1.0, -0.5, 0.0])
+        R = R @ turn.T
+        q = np.r_[np.array([0.0, 0.0, 0.4]) - R @ xyz, quaternion_from_rotation(R), np.tile([0.0, -0.8, 1.6], n // 3)]
+        w = turn @ w
+        plant.reset(q, np.r_[w, turn @ v - np.cross(w, xyz), np.zeros(n)])
+        plant.track(q[7:], np.zeros(n), 40.0, 1.0)
+        plant.advance(0.4)
+        assert plant.energy.dissipated_contact > 0.0
+        R = rotation_from_quaternion(plant.q[3:7])
+        ends.append(np.r_[plant.q[:3] + R @ xyz, (R @ turn).ravel(), plant.q[7:], plant.qd[6:]])
+    np.testing.assert_allclose(ends[1], ends[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("h", STEPS)
+def test_a_tumbling_body_in_flight_keeps_its_energy_and_momentum(h):
+    """Whatever its inertias, wherever its frame: 1 s at 20 rad/s."""
+    model = framed(BOX_TEXT, (0.3, -0.2, 0.1), (0.3, -0.5, 1.2))
+    plant = rd.Plant(model, rd.PlantParams(h))
+    q = rd.neutral(model)
+    q[2] = 20.0
+    plant.reset(q, [8.0, 15.0, -10.0, 1.0, 2.0, 3.0])
+    before = momentum(plant)[:3]
+    plant.advance(1.0)
+    energy = plant.energy
+    assert energy.total == pytest.approx(energy.initial, rel=1e-9)
+    np.testing.assert_allclose(momentum(plant)[:3], before, atol=1e-12)
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -13,7 +13,7 @@ from ..joints import one_dof
 from ..manifold import integrate, rotate_back, rotation_by, take_step
 from ..robot import free_motion, update_twists
 from ..rows import part3, part3_to, part4
-from ..scalar import add, cross, mul, quaternion_matrix, scale, sub, tmul
+from ..scalar import ZERO3, add, cross, mul, quaternion_matrix, scale, sub, tmul
 from . import memory as at
 from .actuators import actuate, first_dof
 
@@ -34,9 +34,24 @@ def free_velocity(robot, joints, state, settings, command, pushed):
     if not settings.below:
         for i in range(robot.free.shape[0]):
             k = robot.free[i]
-            turning = scale(settings.timestep, cross(part3(state.qd, k), part3(state.qd, k + 3)))
+            turning = scale(settings.timestep, turning_rate(robot, state, k))
             part3_to(joints.dofs[at.V_NEXT], k + 3, add(part3(joints.dofs[at.V_NEXT], k + 3), turning))
     return failed
+
+
+@inline
+def turning_rate(robot, state, k):
+    """Acceleration of the free body of dof k in axes that stand still, less v': omega x (v + omega x r) (T1)."""
+    omega = part3(state.qd, k)
+    return cross(omega, add(part3(state.qd, k + 3), cross(omega, base_com(robot, state, k))))
+
+
+@inline
+def base_com(robot, state, k):
+    """Centre of mass r of the robot, from the origin and in the axes of a floating base; 0 for other free bodies."""
+    if k > 0 or not is_floating(robot):
+        return ZERO3
+    return tmul(base_matrix(state.q), sub(part3(state.ledger, at.COM), part3(state.q, 0)))
 
 
 @inline
@@ -121,6 +136,8 @@ def heun(robot, joints, state, settings):
 def advance_state(robot, joints, state, settings, carried, alone):
     """qd, qdd and q at the end of the step (T2, T15); a base that nothing carries moves by the mean of its twists.
 
+    A floating base is moved at the centre of mass of the robot, which the velocity in dofs[CHANGE] is then that of.
+
     The step of the reference simulator (`below`) is taken in the base's own axes, as if they did not turn.
     """
     h = settings.timestep
@@ -134,8 +151,7 @@ def advance_state(robot, joints, state, settings, carried, alone):
     if not settings.below:
         for i in range(robot.free.shape[0]):
             k = robot.free[i]
-            turning = cross(part3(state.qd, k), part3(state.qd, k + 3))
-            part3_to(state.qdd, k + 3, sub(part3(state.qdd, k + 3), turning))
+            part3_to(state.qdd, k + 3, sub(part3(state.qdd, k + 3), turning_rate(robot, state, k)))
     if alone and settings.runge_kutta:
         runge_kutta(robot, joints, state, h)
         return
@@ -143,8 +159,27 @@ def advance_state(robot, joints, state, settings, carried, alone):
         state.qd[k] = ahead[k]
     if settings.below:
         integrate(robot.topology, state.q, shift, h, state.q)
+    elif is_floating(robot):
+        r = base_com(robot, state, 0)
+        move_twist(shift, r)
+        move_base(state, r)
+        take_step(robot.topology, state.q, shift, h, state.qd)
+        move_base(state, scale(-1.0, r))
     else:
         take_step(robot.topology, state.q, shift, h, state.qd)
+
+
+@inline
+def move_base(state, r):
+    """Give place and velocity of a floating base at r from where they were given, its own axes."""
+    part3_to(state.q, 0, add(part3(state.q, 0), mul(base_matrix(state.q), r)))
+    move_twist(state.qd, r)
+
+
+@inline
+def move_twist(v, r):
+    """Give the twist of a floating base at r from where it was given, its own axes."""
+    part3_to(v, 3, add(part3(v, 3), cross(part3(v, 0), r)))
 
 
 @routine

@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Energy, momentum and dissipation of steps (T3, T7-T9, W1-W8).
+"""Energy, momentum and dissipation of steps (T3, T7-T9, T18, W1-W9).
 
 The bundles of arrays and their columns (`at.`) are those of `memory`; nothing is allocated.
 """
@@ -11,8 +11,9 @@ from ...compiler import abreast, inline, routine, stack
 from .. import rows
 from ..bodies import point_position, total_mass
 from ..contact.solver import IMPULSE
+from ..manifold import rotate_back, rotation_by, turned
 from ..robot import add_rigid_motion, displace_base, energy_and_momentum, second_moment_of, show_rows
-from ..rows import part3, part3_to, row3, row9, set3
+from ..rows import part3, part3_to, part4, part4_to, row3, row9, set3
 from ..scalar import ZERO3, add, cross, dot, inverse_symmetric, mul, scale, smul, sub, tmul
 from . import memory as at
 from .actuators import first_dof
@@ -160,10 +161,35 @@ def correct_base(robot, state, com, push, spin, totals):
 
 
 @routine
+def turn_by_mean(robot, state, h, totals):
+    """Turn one body in flight by the mean of the angular velocities that it has, not of those of Heun's rule (T18).
+
+    totals as in `conserve_momentum`, updated.
+    """
+    linear, com = part3(totals, 3), scale(1.0 / state.ledger[at.MASS], part3(totals, 0))
+    spin = sub(part3(state.ledger, at.ACCOUNTED + 3), sub(part3(totals, 6), cross(com, linear)))
+    if size1(spin) > LEFT_OVER * state.ledger[at.MASS]:
+        inertia = central_inertia(com, second_moment_of(robot), state.ledger[at.MASS])
+        more = smul(inverse_symmetric(inertia), scale(0.5 * h, spin))
+        y = rotation_by(tmul(base_matrix(state.q), more))
+        part4_to(state.q, 3, turned(part4(state.q, 3), y))
+        part3_to(state.qd, 3, rotate_back(y, part3(state.qd, 3)))
+        energy_and_momentum(robot, state.q, state.qd, totals)
+
+
+@inline
+def is_one_body(robot, state):
+    """Whether all that moves is one free body."""
+    return is_floating(robot) and state.qd.shape[0] == 6
+
+
+@routine
 def update_motion(robot, state, settings, carried, totals):
     """Poses and velocities, and `totals` (10,) of `energy_and_momentum`; carried as in `update_ledger`."""
     energy_and_momentum(robot, state.q, state.qd, totals)
     if carried is not None and is_floating(robot) and not settings.below:
+        if not carried and is_one_body(robot, state) and not settings.runge_kutta:
+            turn_by_mean(robot, state, settings.timestep, totals)
         conserve_momentum(robot, state, settings.timestep, not carried, totals)
 
 
@@ -244,9 +270,15 @@ def verdict(state, energy):
 
 
 @inline
-def book_given_energy(state, settings, purpose):
-    """Count as work what recovery lifts (W7), and apart what contacts give for no reason: they can only take energy."""
+def book_given_energy(state, settings, purpose, one_body, energy):
+    """Count as work what recovery lifts (W7), and apart what contacts give for no reason: they can only take energy.
+
+    one_body: whether contacts carry one body of this energy: what is not explained is then theirs (W9).
+    """
     ledger, last = state.ledger, state.last_ledger
+    if one_body:
+        lost = last[at.KINETIC] + last[at.POTENTIAL] + last[at.ELASTIC] - energy
+        ledger[at.DISSIPATED_CONTACT] = last[at.DISSIPATED_CONTACT] + lost + ledger[at.WORK] - last[at.WORK]
     given = last[at.DISSIPATED_CONTACT] - ledger[at.DISSIPATED_CONTACT]
     if given > 0.0:
         if purpose == RECOVERING or (purpose == MOVING and settings.scheme == IMPULSE):

@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of the simulated plant (T1-T17): actuators, free motion, contacts and joint losses, motion of the state.
+"""Steps of the simulated plant (T1-T18): actuators, free motion, contacts and joint losses, motion of the state.
 
 The bundles of arrays and their columns (`at.`) are those of `memory`; nothing is allocated.
 """
@@ -17,7 +17,17 @@ from .actuators import actuator_of, copy, delay_command, update_efforts
 from .constraints import apply_response, assemble, rebounds_give_energy, store_forces, system_of
 from .detection import end_of_active, first_of, row_of, save_deflection, touching
 from .integrators import advance_state, free_velocity, heun, is_floating, may_be_explicit, note_base_rate
-from .ledger import FINE, SINGULAR, account_step, book_given_energy, motion_energy, start_ledger, update_ledger, verdict
+from .ledger import (
+    FINE,
+    SINGULAR,
+    account_step,
+    book_given_energy,
+    is_one_body,
+    motion_energy,
+    start_ledger,
+    update_ledger,
+    verdict,
+)
 from .position_shift import shift_positions
 from .wrenches import apply_pushes, count_pushes, explicit_contacts, push_power
 
@@ -192,7 +202,7 @@ def take(plant, steps, log):
             if unread
             else update_ledger(robot, ground, state, settings, carried)
         )
-        book_given_energy(state, settings, purpose)
+        book_given_energy(state, settings, purpose, carried and is_one_body(robot, state), energy)
         status = verdict(state, energy) if failed < 0 else SINGULAR
         if status != FINE:
             restore_state(joints, ground, state)
