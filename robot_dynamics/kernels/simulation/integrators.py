@@ -49,9 +49,7 @@ def turning_rate(robot, state, k):
 @inline
 def base_com(robot, state, k):
     """Centre of mass r of the robot, from the origin and in the axes of a floating base; 0 for other free bodies."""
-    if k > 0 or not is_floating(robot):
-        return ZERO3
-    return tmul(base_matrix(state.q), sub(part3(state.ledger, at.COM), part3(state.q, 0)))
+    return part3(state.ledger, at.BASE_COM) if k == 0 and is_floating(robot) else ZERO3
 
 
 @inline
@@ -160,20 +158,15 @@ def advance_state(robot, joints, state, settings, carried, alone):
     if settings.below:
         integrate(robot.topology, state.q, shift, h, state.q)
     elif is_floating(robot):
-        r = base_com(robot, state, 0)
+        r = part3(state.ledger, at.BASE_COM)
         move_twist(shift, r)
-        move_base(state, r)
+        move_twist(state.qd, r)
+        part3_to(state.q, 0, part3(state.ledger, at.COM))
         take_step(robot.topology, state.q, shift, h, state.qd)
-        move_base(state, scale(-1.0, r))
+        part3_to(state.q, 0, sub(part3(state.q, 0), mul(base_matrix(state.q), r)))
+        move_twist(state.qd, scale(-1.0, r))
     else:
         take_step(robot.topology, state.q, shift, h, state.qd)
-
-
-@inline
-def move_base(state, r):
-    """Give place and velocity of a floating base at r from where they were given, its own axes."""
-    part3_to(state.q, 0, add(part3(state.q, 0), mul(base_matrix(state.q), r)))
-    move_twist(state.qd, r)
 
 
 @inline

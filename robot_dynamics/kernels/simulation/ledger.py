@@ -224,6 +224,8 @@ def update_ledger(robot, ground, state, settings, carried):
     part3_to(ledger, at.MOMENTUM, linear)
     part3_to(ledger, at.MOMENTUM + 3, sub(part3(out, 6), cross(com, linear)))
     part3_to(ledger, at.COM, com)
+    if is_floating(robot):
+        part3_to(ledger, at.BASE_COM, tmul(base_matrix(state.q), sub(com, part3(state.q, 0))))
     ledger[at.KINETIC] = energy
     ledger[at.POTENTIAL] = -dot(gravity, moment)
     ledger[at.ELASTIC] = elastic

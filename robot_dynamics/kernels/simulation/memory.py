@@ -70,10 +70,11 @@ ACTIVE, LANDED, CHOSEN, ROW_INDEX = range(4)
 
 # columns of State.ledger
 KINETIC, POTENTIAL, ELASTIC, WORK, DISSIPATED_JOINT, DISSIPATED_CONTACT, THROUGHPUT, INITIAL = range(8)
-ACCOUNTED, MOMENTUM, COM, MASS, RESIDUAL, GIVEN = 8, 14, 20, 23, 24, 25
+ACCOUNTED, MOMENTUM, COM, MASS, RESIDUAL, GIVEN, BASE_COM = 8, 14, 20, 23, 24, 25, 26
 """Momentum (linear, angular about the centre of mass) that the impulses since the reset account for, and the actual
-one; centre of mass and mass; residual of the solver; energy that contacts gave in steps in which they should take."""
-LEDGER = 26
+one; centre of mass and mass; residual of the solver; energy that contacts gave in steps in which they should take;
+centre of mass from the origin of a floating base, its axes."""
+LEDGER = 29
 STEPS, ITERATIONS, UNCONVERGED, SINGULAR_DOF = range(4)
 COUNTERS = 4
 """SINGULAR_DOF: the dof without inertia that ended a run."""
