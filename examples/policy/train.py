@@ -17,7 +17,7 @@ import numpy as np
 
 import robot_dynamics as rd
 from robot_dynamics.control.gait import StandTrot, TrotParameters, smooth
-from robot_dynamics.control.limbs import damped_solve, find_legs, foot_jacobian, joints_for_feet
+from robot_dynamics.control.limbs import find_legs, joint_rates_for_feet, joints_for_feet
 from robot_dynamics.control.policy import Observation, Sensed, perceptron, read_spec
 from robot_dynamics.control.simulation import home_pose
 from robot_dynamics.ros.parameters import MINI_CHEETAH
@@ -64,7 +64,7 @@ class Teacher:
         x, y = self.feet[:, 0], self.feet[:, 1]
         target[:, 2] -= ATTITUDE * (gravity[0] * x + gravity[1] * y) + RATE * (omega[1] * x - omega[0] * y)
         q = joints_for_feet(self.legs, target, last, iterations=4)
-        qd = damped_solve(foot_jacobian(self.legs, q), speed, 1e-6)
+        qd = joint_rates_for_feet(self.legs, speed, q)
         weight = gait._weight(q, (swing <= 0) | (amount < 0.5))
         return q + (self.spec.kd * qd + weight) / self.spec.kp
 

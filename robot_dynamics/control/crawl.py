@@ -25,10 +25,9 @@ from .limbs import (
     Legs,
     Stance,
     configuration,
-    damped_solve,
-    foot_jacobian,
     foot_positions,
     hip_positions,
+    joint_rates_for_feet,
     joints_for_feet,
 )
 from .support import nearest_in_triangle, shrunk_triangle
@@ -169,7 +168,7 @@ class Crawl:
             self._move = self._next(now, Pose(rotation_from_quaternion(pose[3:7]), np.array(pose[:3])), joints, on)
         place, velocity = self._move.at(now)
         q = joints_for_feet(self.legs, place, self._joints, iterations=3)
-        qd = damped_solve(foot_jacobian(self.legs, q), velocity, 1e-6)
+        qd = joint_rates_for_feet(self.legs, velocity, q)
         self._joints = q
         standing = np.arange(4) != self._move.foot
         return Command(q, qd, self._carry(pose, q, standing), standing)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.model import Model
-from .limbs import Legs, damped_solve, find_stance, foot_jacobian, joints_for_feet
+from .limbs import Legs, find_stance, foot_jacobian, joint_rates_for_feet, joints_for_feet
 
 Array = NDArray[np.float64]
 
@@ -117,7 +117,7 @@ class StandTrot:
         target[:, 2] += lift * np.sin(np.pi * swing) ** 2
         velocity[:, 2] = lift * np.pi * rate * np.sin(2.0 * np.pi * swing) * (swing > 0)
         q = joints_for_feet(self.legs, target, self._last, iterations=3)
-        qd = damped_solve(foot_jacobian(self.legs, q), velocity, 1e-6)
+        qd = joint_rates_for_feet(self.legs, velocity, q)
         self._last = q
         return Command(q, qd, self._weight(q, swing <= 0), swing <= 0)
 

@@ -6,14 +6,16 @@ Everything is seen from the base: the base frame stands still at the origin, foo
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..contact.points import contact_points
-from ..dynamics.kinematics import Points, body_pose, point_jacobian, point_position, points
+from ..dynamics.kinematics import Points, body_pose, point_jacobian, point_position, point_rows, points
 from ..errors import ModelError
+from ..kernels import inverse_kinematics
+from ..kernels.bodies import point_jacobians
 from ..model.model import Model
 
 Array = NDArray[np.float64]
@@ -31,6 +33,12 @@ class Legs:
     model: Model
     feet: Points
     joints: NDArray[np.bool_]
+    rows: tuple[NDArray[np.int64], Array] = field(init=False)
+    """Kernel rows (k,) of the feet and their positions (k, 3) in row axes."""
+
+    def __post_init__(self) -> None:
+        """Look the feet up once."""
+        object.__setattr__(self, "rows", point_rows(self.model, self.feet))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -120,29 +128,28 @@ def foot_positions(legs: Legs, joints: Array) -> Array:
 
 def foot_jacobian(legs: Legs, joints: Array) -> Array:
     """Foot velocities per joint velocity (k, 3, n), base at rest."""
-    return point_jacobian(legs.model, legs.feet, configuration(joints))[:, :, 6:]
+    model = legs.model
+    J = np.empty((len(legs.feet), 3, model.nv))
+    point_jacobians(model.topology, model.parameters, *legs.rows, configuration(joints), J)
+    return J[:, :, 6:]
 
 
-def damped_solve(J: Array, e: Array, damping: float) -> Array:
-    """Joint motion (n,) that moves the feet by e (k, 3): J^T (J J^T + damping 1)^-1 e."""
-    A = J.reshape(-1, J.shape[2])
-    return A.T @ np.linalg.solve(A @ A.T + damping * np.eye(len(A)), e.ravel())
-
-
-def joints_for_feet(legs: Legs, target: Array, joints: Array, iterations: int = 60, damping: float = 1e-8) -> Array:
+def joints_for_feet(legs: Legs, target: Array, joints: Array, iterations: int = 60) -> Array:
     """Joint positions (n,) that bring the feet to `target` (k, 3), by damped least squares (H9) from `joints` (n,).
 
     Where a target is out of reach or beyond a joint stop, the nearest pose that the steps reach is returned.
     """
-    model = legs.model
-    for _ in range(iterations):
-        e = target - foot_positions(legs, joints)
-        size = np.abs(e).max()
-        if size < 1e-10:
-            break
-        step = damped_solve(foot_jacobian(legs, joints), e, damping + 0.01 * min(size * size, 0.01))
-        joints = np.clip(joints + step * min(1.0, 0.5 / max(np.abs(step).max(), 1e-12)), model.lower, model.upper)
-    return joints
+    model, out = legs.model, np.array(joints, dtype=float)
+    limits = model.lower, model.upper
+    inverse_kinematics.joints_for_feet(model.topology, model.parameters, legs.rows, target, limits, iterations, out)
+    return out
+
+
+def joint_rates_for_feet(legs: Legs, velocity: Array, joints: Array) -> Array:
+    """Joint velocities (n,) that move the feet at `velocity` (k, 3) where the joints are at `joints` (n,)."""
+    model, out = legs.model, np.empty(len(joints))
+    inverse_kinematics.joint_rates_for_feet(model.topology, model.parameters, legs.rows, velocity, joints, out)
+    return out
 
 
 @dataclass(frozen=True, slots=True)
