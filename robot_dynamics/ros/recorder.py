@@ -37,7 +37,7 @@ LEFT_OUT = ("rosout", "parameter_events", "transition_event", "markers", "wrench
 """Last words of topics that repeat what others say, and are many or large."""
 DEPTH = 5000
 """Messages that wait for the recorder: five seconds of one that comes at 1 kHz."""
-POLL = 0.005
+POLL = 0.02
 """Wall time between looks at the queues [s]; DDS fills them in its own threads."""
 LOOK = 0.2
 """Wall time between looks for new topics [s]."""
