@@ -12,13 +12,17 @@ DEVICE = Path("/dev/cpu_dma_latency")
 """Linux lets no processor sleep so deep that it wakes later than what is written here [us], while it is open."""
 ANY = 1.0
 """A latency that asks for nothing [s]."""
+SENDS_AGAIN = "dds.asyn"
+"""What the thread of Fast DDS is called that sends without being waited for."""
 
 
 class Urgency:
     """SCHED_FIFO for the threads of this process, and processors that wake soon.
 
     Threads of DDS come one below Python's: at the same priority the one that answers would not displace the one that
-    wakes it, but move to another processor, with every message, and find nothing in the cache there.
+    wakes it, but move to another processor, with every message, and find nothing in the cache there. The one that sends
+    again what was lost comes below them: Fast DDS has it try a writer's lock without ever sleeping, so that on a single
+    processor it would keep the thread that holds the lock from letting it go.
     """
 
     def __init__(self) -> None:
@@ -41,8 +45,8 @@ class Urgency:
         try:
             own = {thread.native_id for thread in threading.enumerate()}
             for thread in map(int, os.listdir("/proc/self/task")):
-                level = priority if thread in own else max(priority - 1, 0)
-                with suppress(ProcessLookupError):
+                with suppress(ProcessLookupError, FileNotFoundError):
+                    level = priority if thread in own else max(priority - _below(thread), 0)
                     os.sched_setscheduler(thread, os.SCHED_FIFO if level else os.SCHED_OTHER, os.sched_param(level))
         except (AttributeError, OSError):  # not on Linux, or not for this user
             return False
@@ -60,3 +64,8 @@ class Urgency:
         except OSError:
             return False
         return True
+
+
+def _below(thread: int) -> int:
+    """How far below Python's threads one of DDS comes."""
+    return 2 if Path(f"/proc/self/task/{thread}/comm").read_text().startswith(SENDS_AGAIN) else 1
