@@ -101,7 +101,9 @@ def settled(us: Peer) -> int:
 def test_time_starts_above_zero_and_goes_on_by_the_period(us):
     times = [nanoseconds(m.clock) for m in us.new("/clock", 50)]
     assert min(times) > 1_000_000_000
-    assert set(np.diff(times)) <= {PERIOD, 2 * PERIOD}
+    steps = np.diff(times)  # a busy machine may not hear them all
+    assert (steps > 0).all()
+    assert not (steps % PERIOD).any()
 
 
 def test_it_holds_its_crouch_under_a_running_clock(us):
