@@ -120,6 +120,12 @@ def central_inertia(com, second, mass):
 
 
 @inline
+def missing_spin(ledger, com, totals):
+    """Angular momentum about the centre of mass that a state of these `totals` lacks, k* - k (T3)."""
+    return sub(part3(ledger, at.ACCOUNTED + 3), sub(part3(totals, 6), cross(com, part3(totals, 3))))
+
+
+@inline
 def conserve_momentum(robot, state, h, flight, totals):
     """Give a floating base the momentum, about the centre of mass, that the step left over (T3, T7-T9).
 
@@ -129,7 +135,7 @@ def conserve_momentum(robot, state, h, flight, totals):
     mass = ledger[at.MASS]
     com = scale(1.0 / mass, part3(totals, 0))
     push = sub(part3(ledger, at.ACCOUNTED), part3(totals, 3))
-    spin = sub(part3(ledger, at.ACCOUNTED + 3), sub(part3(totals, 6), cross(com, part3(totals, 3))))
+    spin = missing_spin(ledger, com, totals)
     if size1(push) + size1(spin) > LEFT_OVER * mass:
         correct_base(robot, state, com, push, spin, totals)
     if flight:
@@ -166,8 +172,8 @@ def turn_by_mean(robot, state, h, totals):
 
     totals as in `conserve_momentum`, updated.
     """
-    linear, com = part3(totals, 3), scale(1.0 / state.ledger[at.MASS], part3(totals, 0))
-    spin = sub(part3(state.ledger, at.ACCOUNTED + 3), sub(part3(totals, 6), cross(com, linear)))
+    com = scale(1.0 / state.ledger[at.MASS], part3(totals, 0))
+    spin = missing_spin(state.ledger, com, totals)
     if size1(spin) > LEFT_OVER * state.ledger[at.MASS]:
         inertia = central_inertia(com, second_moment_of(robot), state.ledger[at.MASS])
         more = smul(inverse_symmetric(inertia), scale(0.5 * h, spin))
