@@ -91,7 +91,8 @@ def loop(_own_domain: None) -> Iterator[Loop]:
         environment.setenv("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")  # both computers share this one's memory
         robot, desk, line = stack.enter_context(two_computers())
         with robot.inside():
-            nodes = [node("plant", *RATES, "-p", "plant:max_command_age:=0.0")]
+            alone = ("-p", "plant:max_command_age:=0.0", "-p", "plant:timeout_action:=damp")  # as part:=plant has it
+            nodes = [node("plant", *RATES, *alone)]
         with desk.inside():
             nodes += [node("controller", "-p", "trot:=true")]
             nodes += [node("feedforward", "-p", "feedforward:reference_topic:=~/reference")]  # as part:=control has it

@@ -237,6 +237,23 @@ def test_whenever_the_robot_is_put_elsewhere_it_is_not_thrown(moment: Moment):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", every(10, range(100)))
+@pytest.mark.parametrize("law", LAWS)
+def test_a_trot_whose_line_is_cut_sinks_down_and_goes_on_after_it(law: str, seed: int):
+    """With damped joints. Held as they were, feet stay in the air, and one of twenty robots tips over them."""
+    loop, rng = Loop(Moment(law, "ours", "none", True, 0.0, seed)), np.random.default_rng(seed)
+    loop.run.actuation.action = "damp"
+    loop.go(rng.uniform(1.0, 3.0))
+    for _ in range(round(rng.uniform(0.3, 5.0) / PERIOD)):
+        assert loop.run.tick()
+    loop.seen = loop.run.time, loop.run.plant.q, loop.run.plant.qd
+    starts = loop.control.starts
+    loop.go(3.0)
+    assert (loop.control.phase, loop.control.starts) == ("trotting", starts + 1)
+    assert loop.run.plant.q[2] == pytest.approx(quadrupeds.stance("mini_cheetah")[1].height, rel=0.05)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 def test_a_trot_in_place_stays_in_place(law: str):
     """Feet that slip the same way in every step took it 4 mm/s away."""
