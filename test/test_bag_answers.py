@@ -84,8 +84,11 @@ class Beside:
             self.raw = [(*x, bag.topics[x[0]]) for x in bag.raw()]
         self.made: list[tuple[str, float, Callable[[Messages], Any]]] = []
 
-    def feedforward(self) -> None:
-        """A feed-forward that hears what comes up to 3 ms late; single states and a burst of commands never come."""
+    def feedforward(self, stalls: float = np.inf) -> None:
+        """A feed-forward that hears what comes up to 3 ms late; single states and a burst of commands never come.
+
+        It `stalls` at a time [s]: then no state comes for 20 ms, and no command in the midst of them.
+        """
         v = FeedforwardParameters(reference_topic="joint_commands", armature=self.armature, contact_threshold=7.0)
         self.tell_setup("/feedforward", v)
         node = Answerer(self.model, v)
@@ -97,6 +100,8 @@ class Beside:
             arrivals.append((arrival, len(arrivals), x))
         for arrival, _, x in sorted(arrivals, key=lambda a: a[:2]):
             if 1.4 < arrival < 1.43 if isinstance(x, Wanted) else self.rng.uniform() < 0.02:
+                continue
+            if 0.0 < arrival - stalls < 0.02 and (isinstance(x, Seen) or 0.006 < arrival - stalls < 0.014):
                 continue
             if not isinstance(x, Seen):
                 node.use(x)
@@ -227,6 +232,17 @@ def test_what_the_recorder_lost_is_counted_and_left_out(beside, tmp_path):
         fed = feed(beside.model, v, found, find_topics(found, "", "/feedforward", "/joint_commands"))
     total = fed.live["total"]
     assert 100 < total.unknown < 400  # until the low-pass of the reference has forgotten
+    assert total.same == total.compared > 1000
+
+
+def test_what_the_node_lost_between_two_answers_is_counted_and_left_out(beside, tmp_path):
+    """Of ten commands it lost four in the midst, and tells the stamp of the last and that it had six."""
+    stalled = Beside(beside.bag.path)
+    stalled.feedforward(stalls=1.2)
+    with Bag(stalled.write(tmp_path / "run")) as found:
+        v = read_setup(found, "/feedforward", FeedforwardParameters()).parameters
+        total = feed(beside.model, v, found, find_topics(found, "", "/feedforward", "/joint_commands")).live["total"]
+    assert total.unknown > 100
     assert total.same == total.compared > 1000
 
 

@@ -186,7 +186,10 @@ class Redoer(Answerer):
         self.feeder.limiter.gain = told.inputs.gain  # as live, where answers before it are not in the bag
 
     def catch_up(self, name: str, used: Used) -> None:
-        """Use the messages of a stream that the node had by then: of those up to a stamp, the last so many."""
+        """Use the messages of a stream that the node had by then: of those up to a stamp, the last so many.
+
+        The node may have lost others than the first: of more than one it is not known which they were.
+        """
         before = self.used.get(name)
         self.used[name] = used
         waiting, due = self.waiting[self.streams[name]], []
@@ -195,7 +198,7 @@ class Redoer(Answerer):
         count = used.number - before.number if before is not None else len(due)
         if before is not None and count <= 0:
             return
-        whole = len(due) >= count if before is not None else len(due) == used.number
+        whole = len(due) == used.number if before is None else len(due) == count or (count == 1 and bool(due))
         for x in due[-count:] if count else ():
             self.use(x)
             if isinstance(x, Wanted):
