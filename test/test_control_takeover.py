@@ -240,7 +240,7 @@ def test_whenever_the_robot_is_put_elsewhere_it_is_not_thrown(moment: Moment):
 @pytest.mark.parametrize("seed", every(10, range(100)))
 @pytest.mark.parametrize("law", LAWS)
 def test_a_trot_whose_line_is_cut_sinks_down_and_goes_on_after_it(law: str, seed: int):
-    """With damped joints. Held as they were, feet stay in the air, and one of twenty robots tips over them."""
+    """With joints damped at once. Held as they were, feet stay in the air, and one of thirty robots tips over."""
     loop, rng = Loop(Moment(law, "ours", "none", True, 0.0, seed)), np.random.default_rng(seed)
     loop.run.actuation.action = "damp"
     loop.go(rng.uniform(1.0, 3.0))

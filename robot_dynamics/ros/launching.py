@@ -278,8 +278,7 @@ def listed(context: LaunchContext, name: str) -> list[str] | None:
 def plant(context: LaunchContext, *, loop: bool = False, alone: bool = False, estimated: bool = False) -> Node:
     """Start the simulated robot; it makes /clock, so it follows none.
 
-    alone: its controllers are on another computer. How late their commands come is then a figure to see, not to hide;
-    and where the line is cut in a trot, a robot that held its pose would tip over feet that are in the air.
+    alone: its controllers are on another computer. How late their commands come is then a figure to see, not to hide.
     estimated: its sensors are noisy, and odom is left to the estimator.
     """
     overrides = {
@@ -289,7 +288,6 @@ def plant(context: LaunchContext, *, loop: bool = False, alone: bool = False, es
         "clearance": number(context, "clearance"),
         "world": world(context),
         "max_command_age": 0.0 if alone else None,
-        "timeout_action": "damp" if alone else None,
     }
     noise = SENSOR_NOISE if estimated else {}
     remappings = [GROUND_TRUTH] if estimated else []
