@@ -43,7 +43,7 @@ STRONGEST = 3.0
 """Largest pull by the mouse, in weights of the robot."""
 LENGTH = 0.8
 """Length of the arrow of a force as large as the weight [m], for a robot of one metre."""
-PLANT = ("friction", "push_duration")
+PLANT = ("friction", "push_duration", "real_time_factor")
 """Parameters that a plant is asked for."""
 FORCES_EVERY = 3
 """Forces are drawn in one picture of so many."""
@@ -140,7 +140,7 @@ class ViewerNode(Component):
         if self.values.controls:
             self.panel.add_controls(Remote(self, self.tell))
         with gui.add_folder("Plot", expand_by_default=False):
-            self.plot = Plot(gui, Sources(self), self.model.joint_names or ("none",), self.ask)
+            self.plot = Plot(gui, Sources(self), self.model, self.ask)
 
     def start(self) -> None:
         """Listen; nothing wakes up when a message comes."""
@@ -194,9 +194,10 @@ class ViewerNode(Component):
         self.asked.call_async(GetParameters.Request(names=list(PLANT))).add_done_callback(self.on_learnt)
 
     def on_learnt(self, future: Any) -> None:
-        """Take the plant's friction, and how long a push of it lasts."""
+        """Take the plant's friction, how long a push of it lasts, and its pace."""
         if (answer := future.result()) is not None and len(answer.values) == len(PLANT):
-            friction, self.push_duration = (value.double_value for value in answer.values)
+            friction, self.push_duration, pace = (value.double_value for value in answer.values)
+            on_page(self.server, lambda: self.panel.show_pace(pace))
             self.pen = ForcePen(friction, self.weight, LENGTH * self.size)
 
     # Messages.

@@ -122,6 +122,9 @@ class Panel:
         self.state = gui.add_markdown("")
         self.boxes: dict[str, Any] = {}
         self.told: Mapping[str, bool] = {}
+        self.factor: Any = None
+        self.pace = 1.0
+        """Real-time factor that the plant began with; one of the choices, if not among FACTORS."""
         with gui.add_folder("Show", expand_by_default=False):
             for kind, label in SHOWN.items():
                 box = gui.add_checkbox(label, initial_value=kind != "cones")
@@ -134,8 +137,8 @@ class Panel:
             paused = self._checkbox("paused", False, lambda on: remote.switch("plant/pause", on))
             steps = self.gui.add_button_group("ticks", tuple(map(str, STEPS)))
             steps.on_click(lambda event: self.ask(lambda: remote.step(int(event.target.value))))
-            factor = self.gui.add_dropdown("real-time factor", tuple(FACTORS), initial_value="1")
-            factor.on_update(self._by_people(lambda value: remote.pace(FACTORS[value])))
+            self.factor = self.gui.add_dropdown("real-time factor", tuple(FACTORS), initial_value="1")
+            self.factor.on_update(self._by_people(lambda value: remote.pace(FACTORS.get(value, self.pace))))
             self._button("reset", remote.reset)
         with self.gui.add_folder("Control"):
             trot = self._checkbox("trot", False, lambda on: remote.switch("controller/gait", on))
@@ -175,6 +178,15 @@ class Panel:
                 self.ask(lambda: do(value))
 
         return changed
+
+    def show_pace(self, factor: float) -> None:
+        """Choose the real-time factor that the plant has."""
+        if self.factor is None:
+            return
+        self.pace = factor
+        text = next((text for text, x in FACTORS.items() if x == factor), f"{factor:g}")
+        self.factor.options = tuple(dict.fromkeys((*FACTORS, text)))
+        self.factor.value = text
 
     def say(self, text: str, told: Mapping[str, bool]) -> None:
         """Show a state in words, and `told` by nodes in their boxes where it is news: older than a click it is none."""

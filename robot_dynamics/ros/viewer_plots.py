@@ -4,6 +4,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from ..control.feedforward import PARTS
+from ..model.model import Model
 from . import wire
 from .component import NEWEST, Component
 
@@ -68,8 +70,8 @@ class Sources:
         def read(data: bytes) -> None:
             msg = reader.read(data)
             effort = wire.columns_from_joint_state(msg)[2]
-            if joint in msg.names and len(effort):
-                self.values[curve] = float(effort[msg.names.index(joint)])
+            if joint in msg.names and len(effort) and isfinite(x := effort[msg.names.index(joint)]):
+                self.values[curve] = float(x)
 
         return read
 
@@ -85,12 +87,15 @@ class Sources:
 class Plot:
     """One plot in the page's panel."""
 
-    def __init__(self, gui: Any, sources: Sources, joints: tuple[str, ...], ask: Callable[[Callable[[], None]], None]):
+    def __init__(self, gui: Any, sources: Sources, model: Model, ask: Callable[[Callable[[], None]], None]):
         """Put two choices into the panel; `ask` has something done by the node's own thread."""
         self.gui, self.sources = gui, sources
         self.rows: deque[tuple[float, Values]] = deque()
         self.what = gui.add_dropdown("plot", (NOTHING, TORQUE, ENERGY, RESIDUAL))
-        self.joint = gui.add_dropdown("joint", joints)
+        self.joint = gui.add_dropdown("joint", model.joint_names or ("none",))
+        self.units = {
+            n: "N" if k == "prismatic" else "N m" for n, k in zip(model.joint_names, model.joint_kinds, strict=True)
+        }
         self.handle: Any = None
         self._refreshed = 0.0
         self._curves: tuple[str, ...] = ()
@@ -140,14 +145,15 @@ class Plot:
         series: list[dict[str, object]] = [{"label": "time [s]"}]
         for i, curve in enumerate(curves):
             series.append({"label": curve, "stroke": COLOURS[i % len(COLOURS)], "width": 1.5})
-        title = f"{self.what.value} [J]" if self.what.value == ENERGY else f"{self.joint.value} [N m or N]"
+        joint = self.joint.value
+        title = "energy [J]" if self.what.value == ENERGY else f"{joint} [{self.units.get(joint, 'N m')}]"
         scales = {"x": {"time": False}}
         self.handle = self.gui.add_uplot(data, tuple(series), title=title, scales=scales, height=260)
         self._curves = curves
 
 
 def columns(curves: tuple[str, ...], rows: Iterable[tuple[float, Mapping[str, float]]]) -> tuple[np.ndarray, ...]:
-    """Times and values of each curve, NaN where one was not known yet."""
-    rows = list(rows)
-    times = np.array([t for t, _ in rows])
-    return times, *(np.array([values.get(curve, np.nan) for _, values in rows]) for curve in curves)
+    """Times and values of each curve since all are known: with a gap in one the page would draw none of them."""
+    known = [(t, values) for t, values in rows if all(curve in values for curve in curves)]
+    times = np.array([t for t, _ in known])
+    return times, *(np.array([values[curve] for _, values in known]) for curve in curves)
