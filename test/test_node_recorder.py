@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,15 +18,19 @@ pytest.importorskip("rich", reason="needs rich (extra `cli`)")
 
 from depth import every
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from ros_nodes import PATIENCE, Process, peer, running
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 
 from robot_dynamics.bags.accounts import watch
 from robot_dynamics.bags.answers import feed
 from robot_dynamics.bags.heard import find_topics
 from robot_dynamics.bags.replay import Replay, read_run
 from robot_dynamics.bags.setups import read_setup
-from robot_dynamics.core.bag import Bag
+from robot_dynamics.core.bag import Bag, BagWriter
 from robot_dynamics.ros.parameters import FeedforwardParameters, MonitorParameters
+from robot_dynamics.ros.recorder import Recorder
 
 pytestmark = pytest.mark.ros
 ACCOUNTS = "/monitor/energy_stamped"
@@ -109,6 +114,24 @@ def test_what_nodes_answered_is_answered_again(tmp_path):
     for name in ("model error", "energy"):
         assert live[name].same == live[name].compared > 5, live[name]
     assert live["work"].close > 0, live["work"]  # but for where the monitor itself lost states, which it leaves out
+
+
+def test_it_asks_publishers_of_other_computers_alone_to_send_again(tmp_path):
+    with peer() as us, BagWriter(tmp_path / "run") as bag:
+        recorder, kept = Recorder(us.node, bag), QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        us.node.create_publisher(JointState, "states", 10)
+        us.node.create_publisher(String, "description", kept)
+        (here,) = us.node.get_publishers_info_by_topic("states")
+        (latched,) = us.node.get_publishers_info_by_topic("description")
+        elsewhere = SimpleNamespace(endpoint_gid=list(here.endpoint_gid), qos_profile=here.qos_profile)
+        elsewhere.endpoint_gid[2] ^= 1
+        for ends, reliability in (
+            ([here], ReliabilityPolicy.BEST_EFFORT),
+            ([here, elsewhere], ReliabilityPolicy.RELIABLE),
+            ([elsewhere], ReliabilityPolicy.RELIABLE),
+            ([latched], ReliabilityPolicy.RELIABLE),
+        ):
+            assert recorder.quality(ends).reliability == reliability
 
 
 def test_a_folder_that_exists_is_refused(tmp_path):

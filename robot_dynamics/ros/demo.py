@@ -60,8 +60,8 @@ TOPICS: Mapping[str, type] = {
     "feedforward/torque/total": JointState,
     "monitor/energy": Float64MultiArray,
 }
-QUEUE = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)
-
+QUEUE = QoSProfile(depth=5000, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""As `Recorder.quality` has it for this computer."""
 VIEWER = "viewer"
 """The node that the loop can do without."""
 SHOWN_AT = re.compile(r"shown at (http://\S+)")

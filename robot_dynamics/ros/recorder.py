@@ -80,6 +80,8 @@ class Recorder:
         self.publishers: dict[str, int] = {}
         self.unknown: dict[str, str] = {}
         self.described = False
+        own = node.get_publishers_info_by_topic("/parameter_events")
+        self.host = next((host_of(end) for end in own if end.node_name == node.get_name()), b"")
 
     def look(self) -> None:
         """Subscribe to topics that are new, and count who publishes them."""
@@ -106,16 +108,25 @@ class Recorder:
         if made is None or not self.bag.knows(kind):
             self.unknown[topic] = kind
             return
+        qos = self.quality(ends)
+        self.declare(topic, kind, qos.durability == DurabilityPolicy.TRANSIENT_LOCAL)
+        self.subscriptions[topic] = self.node.create_subscription(made, topic, lambda _: None, qos, raw=True)
+
+    def quality(self, ends: list[Any]) -> QoSProfile:
+        """How to listen to these publishers.
+
+        On this computer by best effort. A reliable reader answers every message of a writer that keeps one, and such a
+        writer has none to send again a millisecond later: of 14 000 messages a second a fifth was lost by the answers.
+        """
         profiles = [end.qos_profile for end in ends]
-        best_effort = any(p.reliability == ReliabilityPolicy.BEST_EFFORT for p in profiles)
         latched = all(p.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in profiles)
-        qos = QoSProfile(
+        best_effort = any(p.reliability == ReliabilityPolicy.BEST_EFFORT for p in profiles)
+        best_effort |= not latched and all(host_of(end) == self.host for end in ends)
+        return QoSProfile(
             depth=DEPTH,
             reliability=ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE,
             durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
         )
-        self.declare(topic, kind, latched)
-        self.subscriptions[topic] = self.node.create_subscription(made, topic, lambda _: None, qos, raw=True)
 
     def declare(self, topic: str, kind: str, latched: bool) -> None:
         """Give a topic a place in the bag."""
@@ -157,6 +168,11 @@ class Recorder:
     def lost(self) -> int:
         """Messages that did not come, of those that are numbered."""
         return sum(tally.lost for tally in self.tallies.values())
+
+
+def host_of(end: Any) -> bytes:
+    """Vendor and computer of a publisher: a GUID of Fast DDS begins with them. Those of other DDS differ within one."""
+    return bytes(end.endpoint_gid[:4])
 
 
 class Parameters:
