@@ -235,6 +235,15 @@ def test_what_the_recorder_lost_is_counted_and_left_out(beside, tmp_path):
     assert total.same == total.compared > 1000
 
 
+@pytest.mark.parametrize("lost", [range(500, 580), range(300)], ids=["160 ms of them", "those before it listened"])
+def test_answers_do_not_count_while_commands_that_the_recorder_lost_are_in_the_low_pass(beside, tmp_path, lost):
+    with Bag(beside.write(tmp_path / "run", lambda topic, k: topic != "/joint_commands" or k not in lost)) as found:
+        v = read_setup(found, "/feedforward", FeedforwardParameters()).parameters
+        total = feed(beside.model, v, found, find_topics(found, "", "/feedforward", "/joint_commands")).live["total"]
+    assert total.unknown > 400
+    assert total.same == total.compared > 400
+
+
 def test_what_the_node_lost_between_two_answers_is_counted_and_left_out(beside, tmp_path):
     """Of ten commands it lost four in the midst, and tells the stamp of the last and that it had six."""
     stalled = Beside(beside.bag.path)

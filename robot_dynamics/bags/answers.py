@@ -145,7 +145,7 @@ class Redoer(Answerer):
         self.waiting: dict[type, deque[Any]] = defaultdict(deque)
         self.used: dict[str, Used] = {}
         self.found = dict.fromkeys(self.streams, False)
-        self.filter, self.doubt, self.referred = v.reference_filter, 1.0, -np.inf
+        self.filter, self.doubt = v.reference_filter, 1.0
         self.certain: list[bool] = []
         self.totals: dict[float, Array] = {}
         self.sent: dict[float, Array] = {}
@@ -199,17 +199,21 @@ class Redoer(Answerer):
         if before is not None and count <= 0:
             return
         whole = len(due) == used.number if before is None else len(due) == count or (count == 1 and bool(due))
+        last = before.stamp if before is not None else -np.inf
         for x in due[-count:] if count else ():
             self.use(x)
             if isinstance(x, Wanted):
-                self.refer(x.stamp)
+                self.refer(x.stamp - last)
+            last = x.stamp
         if name == "reference" and not whole:
             self.doubt = 1.0
         self.found[name] = bool(due) and due[-1].stamp == used.stamp
 
-    def refer(self, stamp: float) -> None:
-        """Follow how much of the low-pass of the reference (H13) may still come from messages that the bag lacks."""
-        gap, self.referred = stamp - self.referred, stamp
+    def refer(self, gap: float) -> None:
+        """Follow how much of the low-pass of the reference (H13) may still come from messages that the bag lacks.
+
+        gap : time since the last one that the node used [s].
+        """
         if 0.0 < gap <= SHORT:
             self.doubt *= self.filter / (self.filter + gap)
         else:
