@@ -12,7 +12,7 @@ from many_plants import COUNT, HOPPER, LAWS, SIMILAR, STEPS, H, arm_robot, plant
 import robot_dynamics as rd
 from robot_dynamics.errors import DivergedError, ParameterError, ShapeError
 from robot_dynamics.simulation.plant import Plant
-from robot_dynamics.simulation.tile import Tile
+from robot_dynamics.simulation.tile import Tiles
 
 
 def stream(*shape):
@@ -69,7 +69,7 @@ def test_tiles_of_all_forms_are_of_one_type():
     """The kernel is looked up by it once in a process."""
     given = [(model, params) for model in (HOPPER, arm_robot(), arm_robot(mimic=True)) for params in SIMILAR.values()]
     given.append((HOPPER, rd.PlantParams(H, rd.Impulse(restitution=0, recovery=1, recovery_speed=1))))
-    tiles = [Tile(list(similar(model, params, 3))) for model, params in given]
+    tiles = [Tiles(list(similar(model, params, 3))) for model, params in given]
     assert len({numba.typeof(tile.arguments(tile.memory())) for tile in tiles}) == 1
 
 

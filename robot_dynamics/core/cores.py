@@ -3,7 +3,7 @@
 """All cores at once: kernels run without the interpreter lock, so threads are enough."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 LEAST = 1024
@@ -24,3 +24,22 @@ def in_slices(work: Callable[[slice], None], count: int) -> None:
         return
     with ThreadPoolExecutor(len(slices)) as pool:
         list(pool.map(work, slices))
+
+
+def in_threads(jobs: Sequence[Callable[[], None]], threads: int) -> None:
+    """Do all jobs, at most so many at once, some in the caller's thread. Raises what a job raises."""
+    waiting = iter(jobs)
+
+    def work() -> None:
+        for job in waiting:
+            job()
+
+    others = min(len(jobs), threads) - 1
+    if others < 1:
+        work()
+        return
+    with ThreadPoolExecutor(others) as pool:
+        running = [pool.submit(work) for _ in range(others)]
+        work()
+    for one in running:
+        one.result()

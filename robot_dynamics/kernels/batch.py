@@ -9,7 +9,7 @@ array. `i`, `iq`, `iv`: row of the joint at hand, its place in q and in qd.
 
 from ..compiler import LANES, Lanes, inline, lane, lean, routine, spread, stack, to_lane, transpose, wide
 from .derivatives import aba_derivatives, rnea_derivatives
-from .lanes import aligned, lane3, lane6, lane9, to_lane3, to_lane6, to_lane9
+from .lanes import aligned, lane3, lane6, lane9, to_lane3, to_lane6, to_lane9, write_apart
 from .link import (
     accelerate,
     add_blocks,
@@ -70,11 +70,7 @@ def read(X, width, k, x):
 @inline
 def write(x, width, k, X):
     """Inverse of `read`."""
-    for j in range(0, width - LANES + 1, LANES):
-        transpose(x, j * LANES, LANES, X, k * width + j, width)
-    for j in range(width // LANES * LANES, width):
-        for o in range(LANES):
-            to_lane(X, (k + o) * width + j, lane(x, j * LANES + o))
+    write_apart(x, width, k * width, width, X)
 
 
 # ---- any tree ------------------------------------------------------------------------------------------------------

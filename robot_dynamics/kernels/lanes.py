@@ -8,10 +8,11 @@ written cannot overlap what is read: hence raw loads and stores, and results col
 """
 
 import math
+from itertools import accumulate
 
 import numpy as np
 
-from ..compiler import LANES, QUAD, inline, lane, to_lane
+from ..compiler import LANES, QUAD, inline, lane, to_lane, transpose
 
 
 def whole(n: int) -> int:
@@ -23,8 +24,19 @@ def aligned(shape, kind=np.float64):
     """Zeros that begin with a cache line, where a vector is read and written at once."""
     size = 8 * math.prod(shape)
     memory = np.zeros(size + 64, np.uint8)
-    begin = -memory.ctypes.data % 64
+    begin = -memory.__array_interface__["data"][0] % 64
     return memory[begin : begin + size].view(kind).reshape(shape)
+
+
+def aligned_together(like):
+    """Zeros as `aligned`, an array for each shape and kind, in one piece of memory: each piece costs a call."""
+    ends = list(accumulate(whole(math.prod(shape)) for shape, _ in like))
+    memory = aligned((ends[-1],))
+    return [
+        memory[end - whole(size) : end - whole(size) + size].view(kind).reshape(shape)
+        for end, (shape, kind) in zip(ends, like, strict=True)
+        for size in (math.prod(shape),)
+    ]
 
 
 @inline
@@ -106,3 +118,13 @@ def to_lane9(x, o, v):
     to_lane3(x, o, (v[0], v[1], v[2]))
     to_lane3(x, o + 3 * LANES, (v[3], v[4], v[5]))
     to_lane3(x, o + 6 * LANES, (v[6], v[7], v[8]))
+
+
+@inline
+def write_apart(x, width, first, apart, X):
+    """Lanes x (width, LANES) into rows of X: that of the first lane from place `first` on, the others each `apart`."""
+    for j in range(0, width - LANES + 1, LANES):
+        transpose(x, j * LANES, LANES, X, first + j, apart)
+    for j in range(width // LANES * LANES, width):
+        for o in range(LANES):
+            to_lane(X, first + o * apart + j, lane(x, j * LANES + o))

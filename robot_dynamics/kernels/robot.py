@@ -74,7 +74,7 @@ def robot_in_memory(
 def free_motion(robot, q, qd, tau, f_ext, added, there, qdd):
     """Joint accelerations qdd without contacts; leaves in the workspace what the paths of contacts need.
 
-    added (nv,) joins the diagonal of H. there: `update_poses` or `energy_and_momentum` has been at q and qd. Returns
+    added (nv,) joins the diagonal of H. there: `energy_and_momentum` has been at q and qd. Returns
     -1, or the first dof without inertia.
     """
     if len(robot.levels) > 0:
@@ -113,16 +113,6 @@ def free_motion_of_tree(robot, q, qd, tau, f_ext, added, there, qdd):
 
 
 @routine
-def update_poses(robot, q, qd):
-    """Poses and twists that `free_motion` takes to be there."""
-    if len(robot.levels) > 0:
-        star_motion.energy_and_momentum(robot.levels, robot.limbed, robot.memory, q, qd, stack(10))
-        star_motion.write_rows(robot.levels, robot.limbed, robot.memory, robot.seen, robot.w)
-    else:
-        place(robot.topology, robot.parameters, q, robot.w)
-
-
-@routine
 def articulated_inertia(robot, q, still, answer):
     """What the paths of contacts need at q; still (nv,): zeros; answer (nv,): workspace of an acceleration."""
     if len(robot.levels) > 0:
@@ -146,6 +136,13 @@ def energy_and_momentum(robot, q, qd, out):
     part3_to(out, 3, linear)
     part3_to(out, 6, angular)
     out[9] = energy
+
+
+@routine
+def update_poses(robot, q, qd):
+    """Poses and twists that a step finds in the workspace."""
+    energy_and_momentum(robot, q, qd, stack(10))
+    show_rows(robot)
 
 
 @routine

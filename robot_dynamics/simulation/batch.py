@@ -78,7 +78,7 @@ class PlantBatch:
 
     def _bind(self) -> None:
         """Threads, their shares of the tiles, and views."""
-        shares = _shares([len(group.live) for group in self._groups], self._threads)
+        shares = shared_out([len(group.live) for group in self._groups], self._threads)
         self._shares = [[(self._groups[g], *self._groups[g].part(first, end)) for g, first, end in x] for x in shares]
         self._pool = ThreadPoolExecutor(max(len(shares) - 1, 1), "plant-batch")
         first, count = self._groups[0], len(self)
@@ -274,7 +274,7 @@ def _sizes(plant: Plant, points: bool) -> dict[str, float]:
     return sizes | {"count of contact points": len(plant.points)} if points else sizes
 
 
-def _shares(counts: Sequence[int], threads: int) -> list[list[tuple[int, int, int]]]:
+def shared_out(counts: Sequence[int], threads: int) -> list[list[tuple[int, int, int]]]:
     """Tiles (group, first, end) for each thread, as many for one as for another; counts: tiles of each group."""
     total = sum(counts)
     cuts = [total * k // threads for k in range(threads + 1)]

@@ -3,9 +3,9 @@
 """Rollouts: many plants through the same time, on all cores, for Monte-Carlo studies, identification and planning."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Lock
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,14 +14,16 @@ from ..compiler import LANES
 from ..contact.checks import check_range
 from ..core.arrays import Array
 from ..core.checks import checked
-from ..core.cores import count_cores
+from ..core.cores import count_cores, in_threads
 from ..errors import DivergedError, ParameterError, ShapeError
-from .batch import expect_alike
+from .batch import expect_alike, shared_out
 from .plant import Plant
-from .tile import Tile, form
+from .tile import Tiles, form
 
 FEWEST = 3
 """So many plants of one form at least share a tile, which takes as long as three alone."""
+MOST = 64
+"""So many plants are laid side by side at a time: a thread needs 20 kB or more for each."""
 FIGURES = ("q_des", "qd_des", "kp", "kd", "tau")
 """What a command holds, in the order of its rows."""
 
@@ -84,10 +86,16 @@ def rollout_batch(
     model, n, points = first.model, len(first.model.joint_names), len(first.points) if forces else 0
     figures = _figures((q_des, qd_des, kp, kd, tau), (len(plants), steps, n))
     log = np.empty((len(plants), steps, model.nq + model.nv + n + 3 * points))
-    runs = [_Run(plant, _commands(figures, i), log[i]) for i, plant in enumerate(plants)]
-    laying = Lock()
-    with ThreadPoolExecutor(count_cores() if threads is None else threads) as pool:
-        list(pool.map(lambda tile: _follow(tile, laying), _tiles(runs)))
+    taken = np.zeros(len(plants), np.int64)
+    together, alone = _together(plants)
+    workers = count_cores() if threads is None else threads
+    tiles = shared_out([-(-len(numbers) // LANES) for numbers in together], workers)
+    shares = [[together[g][first * LANES : end * LANES] for g, first, end in share] for share in tiles]
+    jobs = [partial(_follow_share, plants, share, figures, log, taken) for share in shares]
+    jobs += [partial(_follow_alone, plants[i], _commands(figures, i), i, log, taken) for i in alone]
+    in_threads(jobs, workers)
+    for i in np.flatnonzero(taken < steps).tolist():
+        log[i, taken[i] :] = _last(plants[i], log.shape[2])
     q, qd, efforts, force = np.split(log, np.cumsum([model.nq, model.nv, n]), axis=2)
     return Rollout(
         time=first.params.timestep * np.arange(1.0, steps + 1.0),
@@ -95,70 +103,62 @@ def rollout_batch(
         qd=qd,
         tau=efforts,
         force_world=force.reshape(len(plants), steps, points, 3) if forces else None,
-        steps=np.array([run.taken for run in runs]),
-        diverged={i: run.problem for i, run in enumerate(runs) if run.problem},
+        steps=taken,
+        diverged={i: str(plant.stopped_error()) for i, plant in enumerate(plants) if plant.explain() is not None},
     )
 
 
-@dataclass
-class _Run:
-    """A plant on its way: commands (T or 1, 5, n) or None, its log (T, width), steps taken, why it stopped."""
-
-    plant: Plant
-    commands: Array | None
-    log: Array
-    taken: int = 0
-    problem: str = ""
-
-    def given(self) -> Array:
-        """Commands of all steps, or the one that the plant holds."""
-        held: Array = self.plant.bundles[-1].now if self.commands is None else self.commands
-        return held
-
-    def stop(self, problem: str) -> None:
-        """Stay where the plant is."""
-        self.problem = problem
-        width = self.log.shape[1]
-        self.log[self.taken :] = _last(self.plant, width)
+def _together(plants: Sequence[Plant]) -> tuple[list[list[int]], list[int]]:
+    """Plants of one form that share tiles, and those that are too few for one."""
+    forms: dict[Hashable, list[int]] = {}
+    for i, plant in enumerate(plants):
+        forms.setdefault(form(plant), []).append(i)
+    together, alone = [], []
+    for same in forms.values():
+        rest = len(same) % LANES
+        count = len(same) - (rest if rest < FEWEST else 0)
+        together += [same[:count]] if count else []
+        alone += same[count:]
+    return together, alone
 
 
-def _tiles(runs: Sequence[_Run]) -> list[list[_Run]]:
-    """Runs that share a tile."""
-    forms: dict[Hashable, list[_Run]] = {}
-    for run in runs:
-        forms.setdefault(form(run.plant), []).append(run)
-    return [same[i : i + LANES] for same in forms.values() for i in range(0, len(same), LANES)]
+def _follow_share(
+    plants: Sequence[Plant],
+    share: Sequence[list[int]],
+    figures: list[Array] | None,
+    log: Array,
+    taken: NDArray[np.int64],
+) -> None:
+    """Take plants, in each part of a share those of one form, through all steps: what one thread does."""
+    for part in share:
+        for begin in range(0, len(part), MOST):
+            _follow(plants, part[begin : begin + MOST], figures, log, taken)
 
 
-def _follow(runs: list[_Run], laying: Lock) -> None:
-    """Take plants of one form through all their steps; the others go on when one stops.
-
-    Two threads that lay their tiles at once would pass the interpreter to and fro at every array: `laying` is for one.
-    """
-    if len(runs) < FEWEST:
-        for run in runs:
-            _follow_alone(run)
-        return
-    with laying:
-        tile = Tile([run.plant for run in runs])
-    taken = tile.follow([run.given() for run in runs], [run.log for run in runs])
-    tile.give_back()
-    for run, count in zip(runs, taken, strict=True):
-        run.taken = int(count)
-        if run.plant.explain() is not None:
-            run.stop(str(run.plant.stopped_error()))
+def _follow(
+    plants: Sequence[Plant], numbers: list[int], figures: list[Array] | None, log: Array, taken: NDArray[np.int64]
+) -> None:
+    """Take plants of one form through all steps."""
+    together = numbers[-1] - numbers[0] + 1 == len(numbers)
+    which: Any = slice(numbers[0], numbers[-1] + 1) if together else np.array(numbers)
+    tiles, rows = Tiles([plants[i] for i in numbers]), log[which]
+    given = None if figures is None else [x[which] for x in figures]
+    for t in range(len(tiles.live)):
+        mine = numbers[t * LANES : (t + 1) * LANES]
+        taken[mine] = tiles.follow(t, given, rows)[: len(mine)]
+    tiles.give_back()
+    if not together:
+        log[which] = rows
 
 
-def _follow_alone(run: _Run) -> None:
+def _follow_alone(plant: Plant, commands: Array | None, i: int, log: Array, taken: NDArray[np.int64]) -> None:
     """Take one plant through all steps."""
-    begin, h = run.plant.time, run.plant.params.timestep
+    begin, h = plant.time, plant.params.timestep
+    taken[i] = log.shape[1]
     try:
-        run.plant.follow(run.commands, run.log)
-    except DivergedError as error:
-        run.taken = round((run.plant.time - begin) / h)
-        run.stop(str(error))
-    else:
-        run.taken = len(run.log)
+        plant.follow(commands, log[i])
+    except DivergedError:
+        taken[i] = round((plant.time - begin) / h)
 
 
 def _check(plants: Sequence[Plant], duration: float, forces: bool) -> int:

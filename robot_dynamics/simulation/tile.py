@@ -11,21 +11,23 @@ from numpy.typing import NDArray
 from ..compiler import LANES, Lanes, entry
 from ..core.arrays import Array
 from ..kernels import sensors
-from ..kernels.lanes import aligned
-from ..kernels.robot import Robot
+from ..kernels.lanes import aligned, aligned_together
 from ..kernels.simulation import memory as at
 from ..kernels.simulation import tiles
 from ..kernels.simulation.ledger import FINE
+from .block import blocks_of, lay, layout_of, written
 from .plant import Plant
 
-SHARED = frozenset(
-    {"levels", "topology", "limbed", "memory", "seen", "free", "number", "place", "row", "clusters", "twins"}
-)
-"""Arrays that plants of one form have in common, or that a tile, which takes every robot as a tree, does not use."""
-GIVEN = SHARED | {"parameters", "surfaces", "heights", "pushes", "now"}
-"""Arrays that no step writes."""
-SPELL = 256
+ALIKE = frozenset({"topology", "seen", "free", "number", "place", "row", "clusters", "twins"})
+"""Arrays that plants of one form have in common."""
+UNUSED = frozenset({"levels", "limbed", "memory"})
+"""What a tile, which takes every robot as a tree, does not use."""
+GIVEN = frozenset({"parameters", "surfaces", "heights"})
+"""Arrays that no step writes and that may differ. What is in none of these is written, or follows from the state."""
+SPELL = 64
 """Steps that are logged before the log is turned from lanes into plants."""
+STREAM = 256
+"""Steps whose commands are laid side by side at once."""
 NO_LOG = aligned((0, 0, LANES))
 
 
@@ -33,39 +35,35 @@ def form(plant: Plant) -> Hashable:
     """What plants must agree in to share a tile: scheme, timestep, joints, sizes. One that stopped is alone."""
     robot, joints, ground, _, command = plant.bundles
     equal = robot.topology, joints.number, ground.row
-    sizes = [np.shape(x) for bundle in plant.bundles for x in bundle if x is not command.now]
-    return plant.settings, *(x.tobytes() for x in equal), *sizes, plant.explain() and id(plant)
+    arrays = (x for bundle in plant.bundles for x in bundle if isinstance(x, np.ndarray) and x is not command.now)
+    return plant.settings, *(x.tobytes() for x in equal), *(x.shape for x in arrays), plant.explain() and id(plant)
 
 
-def side_by_side(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Equal arrays of LANES plants, along a last dimension."""
-    out = aligned((*arrays[0].shape, LANES), arrays[0].dtype)
-    return np.stack(arrays, axis=-1, out=out)
+def laid(plants: Sequence[Plant]) -> list[Any]:
+    """Bundles of tiles, of those of plants: arrays by tiles along a first dimension, by lanes along a last one."""
+    count = len(plants) // LANES
+    first: Sequence[Any] = plants[0].bundles
+    own = [(k, name) for k, bundle in enumerate(first) for name in bundle._fields if name not in ALIKE | UNUSED]
+    likes = [getattr(first[k], name) for k, name in own]
+    room = aligned_together([((count, *x.shape, LANES), x.dtype) for x in likes])
+    parts: list[dict[str, Any]] = [{} for _ in first]
+    for (k, name), x, like in zip(own, room, likes, strict=True):
+        parts[k][name] = Lanes(x)
+        if name in GIVEN:
+            given = np.concatenate([getattr(plant.bundles[k], name) for plant in plants])
+            x[...] = np.moveaxis(given.reshape(count, LANES, *like.shape), 1, -1)
+    parts[0]["levels"] = ()
+    bundles = [bundle._replace(**part) for bundle, part in zip(first, parts, strict=True)]
+    blocks = np.array([plant.block for plant in plants])
+    lay(blocks, layout_of(first), [x.each for _, _, x in written(bundles)])
+    return bundles
 
 
-def laid(bundles: Sequence[Any]) -> Any:
-    """The bundle of tiles, of those of their plants."""
-    first = bundles[0]
-    stacked = first._make(
-        arrays[0] if name in SHARED else Lanes(in_tiles(arrays))
-        for name, *arrays in zip(first._fields, *bundles, strict=True)
-    )
-    return stacked._replace(levels=()) if isinstance(stacked, Robot) else stacked
-
-
-def in_tiles(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Equal arrays of plants, by tiles along a first dimension and by lanes along a last one."""
-    out = aligned((len(arrays) // LANES, *arrays[0].shape, LANES), arrays[0].dtype)
-    for t, tile in enumerate(out):
-        np.stack(arrays[t * LANES : (t + 1) * LANES], axis=-1, out=tile)
-    return out
-
-
-def laned(bundle: Any) -> Any:
-    """Memory like that of a plant's bundle, for a tile."""
-    return bundle._make(
-        laned(x) if isinstance(x, tuple) else Lanes(aligned((*x.shape, LANES), x.dtype)) for x in bundle
-    )
+def solver_memory(problem: Any) -> Any:
+    """Memory of the coupled solve of a tile of plants with such a problem."""
+    own, work = problem[:-1], problem.work
+    room = list(map(Lanes, aligned_together([((*x.shape, LANES), x.dtype) for x in (*own, *work)])))
+    return problem._make((*room[: len(own)], work._make(room[len(own) :])))
 
 
 class Tiles:
@@ -83,8 +81,7 @@ class Tiles:
         self.source = own.reshape(count, LANES)
         self.live = aligned((count, LANES), np.int64)
         self.live.reshape(-1)[: len(plants)] = [plant.explain() is None for plant in plants]
-        everyone = [plants[i].bundles for i in own]
-        self._robot, self._joints, self._ground, self._state, self._command = map(laid, zip(*everyone, strict=True))
+        self._robot, self._joints, self._ground, self._state, self._command = laid([plants[i] for i in own])
         self._settings = plants[0].settings
         self._status = aligned((count, 2, LANES), np.int64)
         self._own_memory = self.memory()
@@ -101,16 +98,16 @@ class Tiles:
 
     def memory(self) -> Any:
         """Room for the coupled solve, which each thread needs for itself."""
-        return laned(self.plants[0].problem)
+        return solver_memory(self.plants[0].problem)
 
     def arguments(self, memory: Any, commands: Array | None = None) -> at.Plant:
         """What kernels take as `plant`; commands (T, 5, n, LANES) of one tile, or None for those that are held."""
         command = self._command if commands is None else self._command._replace(now=Lanes(commands[None]))
         return at.Plant(self._robot, self._joints, self._ground, self._state, self._settings, command, memory)
 
-    def run(self, plant: at.Plant, first: int, end: int, steps: int, log: Array = NO_LOG) -> int:
+    def run(self, plant: at.Plant, first: int, end: int, steps: int) -> int:
         """`kernels.simulation.tiles.run_tiles`."""
-        arguments = plant, first, end, steps, log, self._status, self.live, self.out
+        arguments = plant, first, end, steps, NO_LOG, self._status, self.live, self.out
         stopped: int = entry(tiles.run_tiles, arguments)(*arguments)
         return stopped
 
@@ -122,12 +119,42 @@ class Tiles:
                 left -= self.settle(t, self._command.now.each[t])
             first = t + 1
 
+    def follow(self, t: int, figures: Sequence[Array] | None, log: Array) -> NDArray[np.int64]:
+        """Take a step for every row of the log (plants, T, width) of tile t; who stops does not disturb the others.
+
+        figures: [q_des, qd_des, kp, kd, tau], each (plants, T or 1, n), or None for the commands that are held. Returns
+        how many steps each lane took; rows of the log behind a last step hold anything.
+        """
+        steps, width = log.shape[1:]
+        kept = aligned((min(SPELL, steps), width, LANES))
+        changing = figures is not None and any(x.shape[1] > 1 for x in figures)
+        taken, begin = np.zeros(LANES, np.int64), 0
+        while begin < steps and self.live[t].any():
+            count = min(STREAM if changing else steps, steps - begin)
+            now = self._command.now.each[t] if figures is None else self._commands(figures, t, begin, begin + count)
+            living, plant = self.live[t] > 0, self.arguments(self._own_memory, now)
+            arguments = plant, t, count, kept, (self._status, self.live, self.out), begin, log
+            entry(tiles.follow_tile, arguments)(*arguments)
+            taken += np.where(living, self._status[t, tiles.TAKEN], 0)
+            begin += count if (self._status[t, tiles.ENDED] == FINE).all() else self.settle(t, now)
+            self._command.now.each[t, 0] = now[-1]
+        return taken
+
+    def _commands(self, figures: Sequence[Array], t: int, begin: int, end: int) -> Array:
+        """Commands (T or 1, 5, n, LANES) of tile t from step `begin` to the one before `end`."""
+        rows = [x[self.source[t], begin:end] if x.shape[1] > 1 else x[self.source[t]] for x in figures]
+        now = aligned((max(x.shape[1] for x in rows), len(rows), rows[0].shape[2], LANES))
+        for i, x in enumerate(rows):
+            now[:, i] = np.moveaxis(x, 0, -1)
+        return now
+
     def settle(self, t: int, commands: Array) -> int:
         """Take out plants of tile t that stopped under commands (T, 5, n, LANES); how many steps the others took."""
         ended, taken = self._status[t]
         for lane in np.flatnonzero((self.live[t] > 0) & (ended != FINE)):
             plant = self.plants[self.source[t, lane]]
-            self._give_back(t, int(lane), commands)
+            self._take(plant, self._blocks(t)[lane])
+            plant.bundles[-1].now[0] = commands[-1, ..., lane]
             plant.stopped(int(ended[lane]), commands[min(int(taken[lane]), len(commands) - 1), ..., lane])
             self.live[t, lane] = 0
             self._show(t, int(lane))
@@ -168,21 +195,21 @@ class Tiles:
     def _bundles(self) -> tuple[Any, ...]:
         return self._robot, self._joints, self._ground, self._state, self._command
 
-    def _give_back(self, t: int, lane: int, commands: Array) -> None:
-        """Take a plant to where its lane is; it holds the last of commands (T, 5, n, LANES)."""
-        plant = self.plants[self.source[t, lane]]
-        for whole, bundle in zip(self._bundles, plant.bundles, strict=True):
-            for name, laned in whole._asdict().items():
-                if name not in GIVEN:
-                    getattr(bundle, name)[...] = laned.each[t, ..., lane]
-        plant.bundles[-1].pushes[...] = self._command.pushes.each[t, ..., lane]
-        plant.bundles[-1].now[0] = commands[-1, ..., lane]
-        plant.look()
+    def _blocks(self, t: int) -> Array:
+        """Memory of the plants of tile t as it is in the lanes."""
+        return blocks_of([x.each[t] for _, _, x in written(self._bundles)], layout_of(self.plants[0].bundles))
 
     def give_back(self) -> None:
         """Take the plants to where the tiles are; those that stopped are there already."""
-        for t, lane in np.argwhere(self.live > 0):
-            self._give_back(t, lane, self._command.now.each[t])
+        for t in range(len(self.live)):
+            blocks = self._blocks(t)
+            for lane in np.flatnonzero(self.live[t]).tolist():
+                self._take(self.plants[t * LANES + lane], blocks[lane])
+
+    def _take(self, plant: Plant, block: Array) -> None:
+        """Have a plant the memory of its lane."""
+        plant.block[:] = block
+        plant.look()
 
     def command(self, figures: Sequence[Array]) -> int:
         """`kernels.sensors.take_commands`."""
@@ -217,32 +244,3 @@ class Tiles:
         """Write where and how all points touch into `touch`."""
         arguments = self.arguments(self._own_memory), self.live, self.touch
         entry(tiles.locate_tiles, arguments)(*arguments)
-
-
-class Tile(Tiles):
-    """A single tile, under commands that change from step to step."""
-
-    def follow(self, commands: Sequence[Array], logs: Sequence[Array]) -> NDArray[np.int64]:
-        """Take a step for every row of the plants' logs (steps, width); plants that stop do not disturb the others.
-
-        commands: of each plant (steps or 1, 5, n), as for `Plant.follow`. Returns how many steps each plant took; rows
-        of its log behind its last step hold anything.
-        """
-        steps, width = logs[0].shape
-        kept = aligned((min(SPELL, steps), width, LANES))
-        taken, begin = np.zeros(len(logs), np.int64), 0
-        while begin < steps and self.live.any():
-            part = slice(begin, min(begin + SPELL, steps))
-            living, count = np.flatnonzero(self.live[0]), part.stop - begin
-            now = side_by_side(
-                [(x if len(x) == 1 else x[part]) for x in (commands[i] for i in self.source[0].tolist())]
-            )
-            self.run(self.arguments(self._own_memory, now), 0, 1, count, kept[:count])
-            taken[living] += self._status[0, tiles.TAKEN, living]
-            for lane in living:
-                logs[int(lane)][part] = kept[:count, :, lane]
-            if self._status[0, tiles.ENDED].any():
-                count = self.settle(0, now)
-            begin += count
-            self._command.now.each[0, 0] = now[-1]
-        return taken

@@ -8,10 +8,10 @@ forces holds, then base_rate, the ledger and the count of steps: a row holds one
 `live` (tiles,): 1 in lanes that stand for a plant, 0 in those that go along.
 """
 
-from ...compiler import LANES, Lanes, inline, lean, routine, spread
-from ..robot import Robot
+from ...compiler import LANES, Lanes, inline, lane, lean, routine, spread, to_lane
+from ..lanes import write_apart
+from ..robot import Robot, update_poses
 from ..rows import set3
-from ..tree.placement import place
 from . import memory as at
 from .ledger import FINE, start_ledger
 from .run import clear, locate_point, take, write_log
@@ -25,10 +25,11 @@ POINT, SPEED, BELOW, SHEAR, TOUCH = 0, 3, 6, 7, 9
 
 
 @inline
-def tile_of(plant, t):
-    """The bundle `memory.Plant` of tile t; commands of one tile are for all."""
+def tile_of(plant, t, step):
+    """The bundle `memory.Plant` of tile t, with commands from `step` on; commands of one tile are for all."""
     r, j, g, s, c = plant.robot, plant.joints, plant.ground, plant.state, plant.command
     now = c.now[min(t, c.now.shape[0] - 1)]
+    now = now[min(step, now.shape[0] - 1) :]
     return at.Plant(
         Robot((), r.topology, r.parameters[t], r.limbed, r.memory, r.seen, r.w[t], r.factor[t], r.f_ext[t], r.free),
         at.Joints(j.number, j.place, j.data[t], j.dofs[t], j.configurations[t]),
@@ -55,15 +56,15 @@ def write_results(plant, live, out, t):
 
 
 @routine
-def take_each(plant, t, steps, log, status, live, out):
-    """`take` of the robots of tile t; status (tiles, 2): why each one stopped, and after how many steps.
+def take_each(plant, t, done, steps, log, status, live, out):
+    """`take` of the robots of tile t, `done` steps later; status (tiles, 2): why each one stopped, and after how many.
 
-    No steps: have the placements that steps begin with.
+    No steps: have the poses and twists that steps begin with.
     """
-    plant = tile_of(plant, t)
-    before = plant.state.counters[at.STEPS]
+    plant = tile_of(plant, t, done)
+    before = plant.state.counters[at.STEPS] - done
     if steps == 0:
-        place(plant.robot.topology, plant.robot.parameters, plant.state.q, plant.robot.w)
+        update_poses(plant.robot, plant.state.q, plant.state.qd)
     status[t, ENDED] = take(plant, steps, log)
     status[t, TAKEN] = plant.state.counters[at.STEPS] - before
     write_results(plant, live, out, t)
@@ -72,7 +73,7 @@ def take_each(plant, t, steps, log, status, live, out):
 @routine
 def begin_each(plant, t, wanted, out):
     """`run.begin` of the robots of tile t that are `wanted`."""
-    plant = tile_of(plant, t)
+    plant = tile_of(plant, t, 0)
     if wanted[t] > 0:
         clear(plant.joints, plant.ground, plant.state, plant.command)
         start_ledger(plant.robot, plant.ground, plant.state, plant.settings)
@@ -82,7 +83,7 @@ def begin_each(plant, t, wanted, out):
 @routine
 def locate_each(plant, t, live, touch):
     """Where and how the contact points of tile t touch, into `touch` (k, TOUCH, tiles)."""
-    plant = tile_of(plant, t)
+    plant = tile_of(plant, t, 0)
     robot, ground = plant.robot, plant.ground
     half = ground.twins.shape[0]
     if live[t] > 0:
@@ -103,8 +104,8 @@ take_lanes, begin_lanes, locate_lanes = spread(take_each), spread(begin_each), s
 def any_live(live, t):
     """Whether a lane of tile t stands for a plant."""
     count = 0
-    for lane in range(LANES):
-        count += live[t, lane]
+    for o in range(LANES):
+        count += live[t, o]
     return count > 0
 
 
@@ -112,25 +113,56 @@ def any_live(live, t):
 def any_stopped(status, t):
     """Whether a lane of tile t stopped."""
     worst = FINE
-    for lane in range(LANES):
-        worst = max(worst, status[t, ENDED, lane])
+    for o in range(LANES):
+        worst = max(worst, status[t, ENDED, o])
     return worst != FINE
 
 
 @lean
-def run_tiles(plant, first, end, steps, log, status, live, out):
+def run_tiles(plant, first, end, steps, none, status, live, out):
     """`run.run` of tiles from `first` to the one before `end`; arrays that are not the same for all come as `Lanes`.
 
     Ends with the step in which a plant stops: returns its tile, which has not been to the end, else `end`. status
     (tiles, 2, LANES): FINE or why each one stopped, and after how many steps. live (tiles, LANES), out (rows, tiles,
-    LANES); log (steps, width, LANES) or empty.
+    LANES); none (0, 0, LANES).
     """
     for t in range(first, end):
         if any_live(live, t):
-            take_lanes(plant, t, steps, Lanes(log), Lanes(status), Lanes(live), Lanes(out))
+            take_lanes(plant, t, 0, steps, Lanes(none), Lanes(status), Lanes(live), Lanes(out))
             if any_stopped(status, t):
                 return t
     return end
+
+
+@lean
+def follow_tile(plant, t, steps, kept, results, begin, log):
+    """`run_tiles` of tile t alone, each step in its plants' rows of log (N, T, width) from `begin` on.
+
+    kept (k, width, LANES): room for the log of k steps at a time, of all lanes. results: status, live, out.
+    """
+    status, live, out = results
+    for done in range(0, steps, kept.shape[0]):
+        count = min(kept.shape[0], steps - done)
+        take_lanes(plant, t, done, count, Lanes(kept[:count]), Lanes(status), Lanes(live), Lanes(out))
+        write_log_of_tile(kept[:count], t, begin + done, log)
+        if any_stopped(status, t):
+            break
+
+
+@routine
+def write_log_of_tile(kept, t, begin, log):
+    """Turn kept (k, width, LANES) of tile t into rows of its plants, from step `begin` on of log (N, T, width)."""
+    width = log.shape[2]
+    apart = log.shape[1] * width
+    count = min(LANES, log.shape[0] - t * LANES)
+    for k in range(kept.shape[0]):
+        first = t * LANES * apart + (begin + k) * width
+        if count == LANES:
+            write_apart(kept[k], width, first, apart, log)
+        else:
+            for o in range(count):
+                for j in range(width):
+                    to_lane(log, first + o * apart + j, lane(kept[k], j * LANES + o))
 
 
 @lean
