@@ -28,7 +28,8 @@ SPELL = 64
 """Steps that are logged before the log is turned from lanes into plants."""
 STREAM = 256
 """Steps whose commands are laid side by side at once."""
-NO_LOG = aligned((0, 0, LANES))
+NO_LOG = aligned((0, 0, LANES)), 0, np.zeros((0, 0, 0))
+"""Room, first row and log of `run_tiles` where nothing is logged."""
 
 
 def form(plant: Plant) -> Hashable:
@@ -105,9 +106,11 @@ class Tiles:
         command = self._command if commands is None else self._command._replace(now=Lanes(commands[None]))
         return at.Plant(self._robot, self._joints, self._ground, self._state, self._settings, command, memory)
 
-    def run(self, plant: at.Plant, first: int, end: int, steps: int) -> int:
+    def run(self, plant: at.Plant, first: int, end: int, steps: int, log: tuple[Array, int, Array] = NO_LOG) -> int:
         """`kernels.simulation.tiles.run_tiles`."""
-        arguments = plant, first, end, steps, NO_LOG, self._status, self.live, self.out
+        kept, begin, rows = log
+        results = self._status, self.live, self.out
+        arguments = plant, first, end, steps, kept, results, begin, rows
         stopped: int = entry(tiles.run_tiles, arguments)(*arguments)
         return stopped
 
@@ -133,8 +136,7 @@ class Tiles:
             count = min(STREAM if changing else steps, steps - begin)
             now = self._command.now.each[t] if figures is None else self._commands(figures, t, begin, begin + count)
             living, plant = self.live[t] > 0, self.arguments(self._own_memory, now)
-            arguments = plant, t, count, kept, (self._status, self.live, self.out), begin, log
-            entry(tiles.follow_tile, arguments)(*arguments)
+            self.run(plant, t, t + 1, count, (kept, begin, log))
             taken += np.where(living, self._status[t, tiles.TAKEN], 0)
             begin += count if (self._status[t, tiles.ENDED] == FINE).all() else self.settle(t, now)
             self._command.now.each[t, 0] = now[-1]

@@ -119,34 +119,25 @@ def any_stopped(status, t):
 
 
 @lean
-def run_tiles(plant, first, end, steps, none, status, live, out):
+def run_tiles(plant, first, end, steps, kept, results, begin, log):
     """`run.run` of tiles from `first` to the one before `end`; arrays that are not the same for all come as `Lanes`.
 
-    Ends with the step in which a plant stops: returns its tile, which has not been to the end, else `end`. status
-    (tiles, 2, LANES): FINE or why each one stopped, and after how many steps. live (tiles, LANES), out (rows, tiles,
-    LANES); none (0, 0, LANES).
-    """
-    for t in range(first, end):
-        if any_live(live, t):
-            take_lanes(plant, t, 0, steps, Lanes(none), Lanes(status), Lanes(live), Lanes(out))
-            if any_stopped(status, t):
-                return t
-    return end
-
-
-@lean
-def follow_tile(plant, t, steps, kept, results, begin, log):
-    """`run_tiles` of tile t alone, each step in its plants' rows of log (N, T, width) from `begin` on.
-
-    kept (k, width, LANES): room for the log of k steps at a time, of all lanes. results: status, live, out.
+    Ends with the step in which a plant stops: returns its tile, which has not been to the end, else `end`. results:
+    status (tiles, 2, LANES): FINE or why each one stopped, and after how many steps; live (tiles, LANES), out (rows,
+    tiles, LANES). Steps are logged in their plants' rows of log (N, T, width) from `begin` on, so many at a time as
+    kept (k, width, LANES) has room for; or not at all: kept (0, 0, LANES), log (0, 0, 0).
     """
     status, live, out = results
-    for done in range(0, steps, kept.shape[0]):
-        count = min(kept.shape[0], steps - done)
-        take_lanes(plant, t, done, count, Lanes(kept[:count]), Lanes(status), Lanes(live), Lanes(out))
-        write_log_of_tile(kept[:count], t, begin + done, log)
-        if any_stopped(status, t):
-            break
+    spell = kept.shape[0] if kept.shape[0] > 0 else max(steps, 1)
+    for t in range(first, end):
+        if any_live(live, t):
+            for done in range(0, max(steps, 1), spell):
+                count = min(spell, steps - done)
+                take_lanes(plant, t, done, count, Lanes(kept[:count]), Lanes(status), Lanes(live), Lanes(out))
+                write_log_of_tile(kept[:count], t, begin + done, log)
+                if any_stopped(status, t):
+                    return t
+    return end
 
 
 @routine
