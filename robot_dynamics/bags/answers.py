@@ -195,10 +195,11 @@ class Redoer(Answerer):
         waiting, due = self.waiting[self.streams[name]], []
         while waiting and waiting[0].stamp <= used.stamp:
             due.append(waiting.popleft())
-        count = used.number - before.number if before is not None else len(due)
+        count = used.number - (before.number if before is not None else 0)
         if before is not None and count <= 0:
             return
-        whole = len(due) == used.number if before is None else len(due) == count or (count == 1 and bool(due))
+        newest_is_there = bool(due) and due[-1].stamp == used.stamp
+        whole = len(due) == count or (count == 1 and newest_is_there)
         last = before.stamp if before is not None else -np.inf
         for x in due[-count:] if count else ():
             self.use(x)
@@ -207,7 +208,7 @@ class Redoer(Answerer):
             last = x.stamp
         if name == "reference" and not whole:
             self.doubt = 1.0
-        self.found[name] = bool(due) and due[-1].stamp == used.stamp
+        self.found[name] = newest_is_there
 
     def refer(self, gap: float) -> None:
         """Follow how much of the low-pass of the reference (H13) may still come from messages that the bag lacks.

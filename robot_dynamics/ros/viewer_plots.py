@@ -70,8 +70,8 @@ class Sources:
         def read(data: bytes) -> None:
             msg = reader.read(data)
             effort = wire.columns_from_joint_state(msg)[2]
-            if joint in msg.names and len(effort) and isfinite(x := effort[msg.names.index(joint)]):
-                self.values[curve] = float(x)
+            if joint in msg.names and len(effort):
+                self._note({curve: float(effort[msg.names.index(joint)])})
 
         return read
 
@@ -81,7 +81,11 @@ class Sources:
         names = [name.split(" [")[0] for name in label.split(", ")]
         units = [name.partition(" [")[2] for name in label.split(", ")]
         joules = {unit for unit in units if unit} == {"J]"}
-        self.values |= {n: x for n, x, u in zip(names, msg.data, units, strict=False) if u == "J]" or joules}
+        self._note({n: x for n, x, u in zip(names, msg.data, units, strict=False) if u == "J]" or joules})
+
+    def _note(self, values: Values) -> None:
+        """Keep what is a number: one that is none would blank the whole plot."""
+        self.values |= {curve: x for curve, x in values.items() if isfinite(x)}
 
 
 class Plot:
