@@ -450,7 +450,7 @@ class UnitreeBridgeParameters(RobotParameters):
         500.0, "Rate of lowcmd between and without new commands.", "Hz", low=50, high=1000, fixed=True
     )
     command_timeout: float = parameter(
-        0.016,
+        0.012,
         "Age of the last command at which the motors are damped, a period later at most.",
         "s",
         low=0.002,
