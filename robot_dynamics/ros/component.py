@@ -457,8 +457,8 @@ class Component(LifecycleNode):
             self.get_logger().warning(f"odd inertias, used as they are: {'; '.join(odd)}")
         if stuck := immovable(self.model):
             self.get_logger().warning(f"no motor moves these joints: {'; '.join(stuck)}; see joint_friction")
-        for warning in caught:
-            self.get_logger().warning(str(warning.message))
+        for text in dict.fromkeys(str(warning.message) for warning in caught):
+            self.get_logger().warning(text)
 
     def warm_up(self, kind: str) -> None:
         """Compile what is missing before any robot waits for it."""
