@@ -164,7 +164,7 @@ class Tiles:
         return int(taken[ended == FINE].max(initial=0))
 
     def _begin(self) -> None:
-        """Find placements, and write the states as they are into `out`."""
+        """Find poses, and write the states as they are into `out`."""
         self.run(self.arguments(self._own_memory), 0, len(self.live), 0)
         for i in np.flatnonzero(self.live.reshape(-1)[: len(self.plants)] == 0):
             self._show(*divmod(int(i), LANES))
@@ -209,7 +209,7 @@ class Tiles:
                 self._take(self.plants[t * LANES + lane], blocks[lane])
 
     def _take(self, plant: Plant, block: Array) -> None:
-        """Have a plant the memory of its lane."""
+        """Give a plant the memory of its lane."""
         plant.block[:] = block
         plant.look()
 
