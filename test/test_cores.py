@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Work on all cores: every state is done once, and gives what it gives alone."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from quadrupeds import model
@@ -33,6 +35,26 @@ def test_what_goes_wrong_in_a_thread_comes_out(monkeypatch):
 
     with pytest.raises(ValueError, match="0"):
         cores.in_slices(work, 8)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_threads_do_every_job_once(threads):
+    done = np.zeros(5, int)
+
+    def job(i):
+        done[i] += 1
+
+    cores.in_threads([partial(job, i) for i in range(5)], threads)
+    assert (done == 1).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_goes_wrong_in_a_job_comes_out(threads):
+    def job():
+        raise ValueError("of a job")
+
+    with pytest.raises(ValueError, match="of a job"):
+        cores.in_threads([job, job], threads)
 
 
 @pytest.mark.parametrize("name", ["limbs", "tree"])

@@ -12,6 +12,7 @@ from many_plants import COUNT, HOPPER, LAWS, SIMILAR, STEPS, H, arm_robot, plant
 import robot_dynamics as rd
 from robot_dynamics.errors import DivergedError, ParameterError, ShapeError
 from robot_dynamics.simulation.plant import Plant
+from robot_dynamics.simulation.rollout import MOST
 from robot_dynamics.simulation.tile import Tiles
 
 
@@ -83,6 +84,23 @@ def test_neighbours_in_a_tile_do_not_matter_to_the_last_bit(what):
     few = rd.rollout_batch(list(similar(HOPPER, SIMILAR[what]))[3:7], duration, threads=3, **commands)
     for mine, theirs in ((few.q, together.q), (few.qd, together.qd), (few.tau, together.tau)):
         assert mine.tobytes() == theirs[3:7].tobytes()
+
+
+def test_plants_of_two_forms_in_turn_and_more_than_are_laid_at_once():
+    """Each of them gets its own row and its own command, as in two rollouts of one form each."""
+    each, steps = MOST + 3, 20
+    q_des = np.linspace(-0.5, 0.5, 2 * each)[:, None, None]
+
+    forms = SIMILAR["spring_damper"], SIMILAR["on_a_box"]
+    pairs = zip(*(similar(HOPPER, params, each) for params in forms), strict=True)
+    together = [plant for pair in pairs for plant in pair]
+    rollout = rd.rollout_batch(together, steps * H, q_des=q_des, kp=30.0, kd=1.0, forces=True, threads=2)
+    for first, params in enumerate(forms):
+        same = list(similar(HOPPER, params, each))
+        alone = rd.rollout_batch(same, steps * H, q_des=q_des[first::2], kp=30.0, kd=1.0, forces=True)
+        for mine, theirs in ((rollout.q, alone.q), (rollout.tau, alone.tau), (rollout.force_world, alone.force_world)):
+            assert mine[first::2].tobytes() == theirs.tobytes()
+        assert (rollout.steps[first::2] == alone.steps).all()
 
 
 def test_a_plant_that_diverges_in_a_tile_does_not_disturb_the_others():

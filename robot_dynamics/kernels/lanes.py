@@ -28,15 +28,18 @@ def aligned(shape, kind=np.float64):
     return memory[begin : begin + size].view(kind).reshape(shape)
 
 
+def places(sizes):
+    """Where arrays of these sizes begin in one piece of memory, each with a cache line, and where the last one ends."""
+    return list(accumulate(map(whole, sizes), initial=0))
+
+
 def aligned_together(like):
-    """Zeros as `aligned`, an array for each shape and kind, in one piece of memory: each piece costs a call."""
-    ends = list(accumulate(whole(math.prod(shape)) for shape, _ in like))
-    memory = aligned((ends[-1],))
-    return [
-        memory[end - whole(size) : end - whole(size) + size].view(kind).reshape(shape)
-        for end, (shape, kind) in zip(ends, like, strict=True)
-        for size in (math.prod(shape),)
-    ]
+    """Zeros as `aligned` in one piece of memory, which costs one call; returns it, and an array per shape and kind."""
+    sizes = [math.prod(shape) for shape, _ in like]
+    starts = places(sizes)
+    memory = aligned((starts[-1],))
+    parts = [memory[start : start + size] for start, size in zip(starts, sizes, strict=False)]
+    return memory, [part.view(kind).reshape(shape) for part, (shape, kind) in zip(parts, like, strict=True)]
 
 
 @inline

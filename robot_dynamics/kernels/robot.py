@@ -74,8 +74,8 @@ def robot_in_memory(
 def free_motion(robot, q, qd, tau, f_ext, added, there, qdd):
     """Joint accelerations qdd without contacts; leaves in the workspace what the paths of contacts need.
 
-    added (nv,) joins the diagonal of H. there: `energy_and_momentum` has been at q and qd. Returns
-    -1, or the first dof without inertia.
+    added (nv,) joins the diagonal of H. there: `energy_and_momentum` has been at q and qd. Returns -1, or
+    the first dof without inertia.
     """
     if len(robot.levels) > 0:
         if not there:

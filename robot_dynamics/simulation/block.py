@@ -3,7 +3,6 @@
 """A plant's memory in one block: many plants are laid side by side, and taken back, a block at a time."""
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..compiler import LANES
 from ..core.arrays import Array
-from ..kernels.lanes import aligned, whole
+from ..kernels.lanes import aligned_together, places
 from ..kernels.simulation import memory as at
 
 WRITTEN = frozenset({"data", "dofs", "configurations", "points", "gaps", *at.State._fields, *at.Command._fields})
@@ -37,16 +36,15 @@ def written(bundles: Sequence[Any]) -> Iterator[tuple[int, str, Any]]:
 def layout_of(bundles: Sequence[Any]) -> Layout:
     """Each array begins a cache line."""
     sizes = [x.size for _, _, x in written(bundles)]
-    starts = list(accumulate(map(whole, sizes), initial=0))
-    return Layout(starts[:-1], sizes, starts[-1])
+    *starts, end = places(sizes)
+    return Layout(starts, sizes, end)
 
 
 def in_one_block(bundles: Sequence[Any]) -> tuple[Array, list[Any]]:
     """Copy what is written into one block (length,); returns it and the bundles, whose arrays are parts of it."""
-    layout = layout_of(bundles)
-    block, moved = aligned((layout.length,)), list(bundles)
-    for (k, name, x), start in zip(written(bundles), layout.starts, strict=True):
-        part = block[start : start + x.size].view(x.dtype).reshape(x.shape)
+    block, parts = aligned_together([(x.shape, x.dtype) for _, _, x in written(bundles)])
+    moved = list(bundles)
+    for (k, name, x), part in zip(written(bundles), parts, strict=True):
         part[...] = x
         moved[k] = moved[k]._replace(**{name: part})
     return block, moved

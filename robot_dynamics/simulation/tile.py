@@ -46,7 +46,7 @@ def laid(plants: Sequence[Plant]) -> list[Any]:
     first: Sequence[Any] = plants[0].bundles
     own = [(k, name) for k, bundle in enumerate(first) for name in bundle._fields if name not in ALIKE | UNUSED]
     likes = [getattr(first[k], name) for k, name in own]
-    room = aligned_together([((count, *x.shape, LANES), x.dtype) for x in likes])
+    _, room = aligned_together([((count, *x.shape, LANES), x.dtype) for x in likes])
     parts: list[dict[str, Any]] = [{} for _ in first]
     for (k, name), x, like in zip(own, room, likes, strict=True):
         parts[k][name] = Lanes(x)
@@ -63,8 +63,9 @@ def laid(plants: Sequence[Plant]) -> list[Any]:
 def solver_memory(problem: Any) -> Any:
     """Memory of the coupled solve of a tile of plants with such a problem."""
     own, work = problem[:-1], problem.work
-    room = list(map(Lanes, aligned_together([((*x.shape, LANES), x.dtype) for x in (*own, *work)])))
-    return problem._make((*room[: len(own)], work._make(room[len(own) :])))
+    _, room = aligned_together([((*x.shape, LANES), x.dtype) for x in (*own, *work)])
+    laned = list(map(Lanes, room))
+    return problem._make((*laned[: len(own)], work._make(laned[len(own) :])))
 
 
 class Tiles:
@@ -153,9 +154,10 @@ class Tiles:
     def settle(self, t: int, commands: Array) -> int:
         """Take out plants of tile t that stopped under commands (T, 5, n, LANES); how many steps the others took."""
         ended, taken = self._status[t]
+        blocks = self._blocks(t)
         for lane in np.flatnonzero((self.live[t] > 0) & (ended != FINE)):
             plant = self.plants[self.source[t, lane]]
-            self._take(plant, self._blocks(t)[lane])
+            self._take(plant, blocks[lane])
             plant.bundles[-1].now[0] = commands[-1, ..., lane]
             plant.stopped(int(ended[lane]), commands[min(int(taken[lane]), len(commands) - 1), ..., lane])
             self.live[t, lane] = 0

@@ -56,7 +56,7 @@ def write_wide(
     given_kinds = [MASK, *kinds] if masked else kinds
     entry = ir.Function(module, ir.FunctionType(ir.VoidType(), given_kinds), name)
     set.add(entry.attributes, '"prefer-vector-width"="512"')  # as in `lanes.wide`
-    set.add(entry.attributes, '"stackrealign"')
+    set.add(entry.attributes, '"stackrealign"')  # else LLVM may spill vectors across two cache lines each
     if function.taken_in:
         entry.attributes.add("alwaysinline")
     else:
