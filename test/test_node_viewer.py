@@ -247,8 +247,8 @@ def test_plots_show_the_numbers_of_their_topics():
             page.set(chosen["plot"], plot)
             sends = [lambda topic=topic, msg=msg: us.send(topic, msg) for topic, msg in topics.items()]
             assert shown(us, page, [*sends, state], wanted.keys()) == wanted
-        label = MultiArrayLayout(dim=[MultiArrayDimension(label="elastic [J]", size=1)])
-        later = [lambda: us.send("plant/energy", Float64MultiArray(layout=label, data=[0.5])), *sends, state]
+        label = MultiArrayLayout(dim=[MultiArrayDimension(label="elastic [J], unknown [J]", size=2)])
+        later = [lambda: us.send("plant/energy", Float64MultiArray(layout=label, data=[0.5, np.nan])), *sends, state]
         assert shown(us, page, later, ("kinetic", "elastic")) == {"kinetic": 3.5, "elastic": 0.5}
         assert node.end() == (0, [])
 
