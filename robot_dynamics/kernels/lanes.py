@@ -20,10 +20,10 @@ def whole(n: int) -> int:
     return (n + LANES - 1) // LANES * LANES
 
 
-def aligned(shape, kind=np.float64):
-    """Zeros that begin with a cache line, where a vector is read and written at once."""
+def aligned(shape, kind=np.float64, made=np.zeros):
+    """Zeros, or what `made` makes, that begin with a cache line, where a vector is read and written at once."""
     size = 8 * math.prod(shape)
-    memory = np.zeros(size + 64, np.uint8)
+    memory = made(size + 64, np.uint8)
     begin = -memory.__array_interface__["data"][0] % 64
     return memory[begin : begin + size].view(kind).reshape(shape)
 
@@ -33,13 +33,12 @@ def places(sizes):
     return list(accumulate(map(whole, sizes), initial=0))
 
 
-def aligned_together(like):
-    """Zeros as `aligned` in one piece of memory, which costs one call; returns it, and an array per shape and kind."""
+def aligned_together(like, made=np.zeros):
+    """Arrays as `aligned` in one piece of memory, which costs one call: one per shape and kind."""
     sizes = [math.prod(shape) for shape, _ in like]
-    starts = places(sizes)
-    memory = aligned((starts[-1],))
-    parts = [memory[start : start + size] for start, size in zip(starts, sizes, strict=False)]
-    return memory, [part.view(kind).reshape(shape) for part, (shape, kind) in zip(parts, like, strict=True)]
+    *starts, end = places(sizes)
+    memory = aligned((end,), made=made)
+    return [np.ndarray(shape, kind, memory, 8 * start) for (shape, kind), start in zip(like, starts, strict=True)]
 
 
 @inline

@@ -28,7 +28,7 @@ from ..kernels.simulation import memory as at
 from ..kernels.simulation import run
 from ..kernels.simulation.ledger import ENERGY_JUMP, FINE, NOT_FINITE, SINGULAR
 from ..model.model import ONE_DOF, Model
-from .block import in_one_block
+from .block import form_of, in_one_block, layout_of
 from .divergence import BASE, Divergence
 from .linearization import PerturbedPlants
 
@@ -268,8 +268,10 @@ class Plant:
 
     def _bind(self) -> None:
         """Put what is written into one block, and find the kernels' entries for these very arrays."""
-        self.block, bundles = in_one_block(self.bundles)
+        self.layout = layout_of(self.bundles)
+        self.block, bundles = in_one_block(self.bundles, self.layout)
         self._robot, self._joints, self._ground, self._state, self._command = bundles
+        self.form = form_of(self.settings, bundles)
         self._arrays = self._plain(self._command)
         entry: Any = bound(run.run, self._arrays, 1, NO_LOG)
         self._take_steps = entry.func
@@ -283,7 +285,7 @@ class Plant:
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the entries, which a copy finds for itself."""
-        own = "block", "_arrays", "_take_steps", "_locate", "_perturbed"
+        own = "block", "form", "layout", "_arrays", "_take_steps", "_locate", "_perturbed"
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -15,15 +15,9 @@ from ..kernels.lanes import aligned, aligned_together
 from ..kernels.simulation import memory as at
 from ..kernels.simulation import tiles
 from ..kernels.simulation.ledger import FINE
-from .block import blocks_of, lay, layout_of, written
+from .block import blocks_of, laid
 from .plant import Plant
 
-ALIKE = frozenset({"topology", "seen", "free", "number", "place", "row", "clusters", "twins"})
-"""Arrays that plants of one form have in common."""
-UNUSED = frozenset({"levels", "limbed", "memory"})
-"""What a tile, which takes every robot as a tree, does not use."""
-GIVEN = frozenset({"parameters", "surfaces", "heights"})
-"""Arrays that no step writes and that may differ. What is in none of these is written, or follows from the state."""
 SPELL = 64
 """Steps that are logged before the log is turned from lanes into plants."""
 STREAM = 256
@@ -33,38 +27,14 @@ NO_LOG = aligned((0, 0, LANES)), 0, np.zeros((0, 0, 0))
 
 
 def form(plant: Plant) -> Hashable:
-    """What plants must agree in to share a tile: scheme, timestep, joints, sizes. One that stopped is alone."""
-    robot, joints, ground, _, command = plant.bundles
-    equal = robot.topology, joints.number, ground.row
-    arrays = (x for bundle in plant.bundles for x in bundle if isinstance(x, np.ndarray) and x is not command.now)
-    return plant.settings, *(x.tobytes() for x in equal), *(x.shape for x in arrays), plant.explain() and id(plant)
-
-
-def laid(plants: Sequence[Plant]) -> list[Any]:
-    """Bundles of tiles, of those of plants: arrays by tiles along a first dimension, by lanes along a last one."""
-    count = len(plants) // LANES
-    first: Sequence[Any] = plants[0].bundles
-    own = [(k, name) for k, bundle in enumerate(first) for name in bundle._fields if name not in ALIKE | UNUSED]
-    likes = [getattr(first[k], name) for k, name in own]
-    _, room = aligned_together([((count, *x.shape, LANES), x.dtype) for x in likes])
-    parts: list[dict[str, Any]] = [{} for _ in first]
-    for (k, name), x, like in zip(own, room, likes, strict=True):
-        parts[k][name] = Lanes(x)
-        if name in GIVEN:
-            given = np.concatenate([getattr(plant.bundles[k], name) for plant in plants])
-            x[...] = np.moveaxis(given.reshape(count, LANES, *like.shape), 1, -1)
-    parts[0]["levels"] = ()
-    bundles = [bundle._replace(**part) for bundle, part in zip(first, parts, strict=True)]
-    blocks = np.array([plant.block for plant in plants])
-    lay(blocks, layout_of(first), [x.each for _, _, x in written(bundles)])
-    return bundles
+    """What plants must agree in to share a tile. One that stopped is alone."""
+    return plant.form, plant.explain() and id(plant)
 
 
 def solver_memory(problem: Any) -> Any:
     """Memory of the coupled solve of a tile of plants with such a problem."""
     own, work = problem[:-1], problem.work
-    _, room = aligned_together([((*x.shape, LANES), x.dtype) for x in (*own, *work)])
-    laned = list(map(Lanes, room))
+    laned = list(map(Lanes, aligned_together([((*x.shape, LANES), x.dtype) for x in (*own, *work)])))
     return problem._make((*laned[: len(own)], work._make(laned[len(own) :])))
 
 
@@ -79,19 +49,21 @@ class Tiles:
         self.plants = plants
         self.numbers = np.arange(len(plants)) if numbers is None else np.array(numbers)
         count = -(-len(plants) // LANES)
-        own = np.minimum(np.arange(count * LANES), len(plants) - 1)
-        self.source = own.reshape(count, LANES)
-        self.live = aligned((count, LANES), np.int64)
-        self.live.reshape(-1)[: len(plants)] = [plant.explain() is None for plant in plants]
-        self._robot, self._joints, self._ground, self._state, self._command = laid([plants[i] for i in own])
+        own = [min(i, len(plants) - 1) for i in range(count * LANES)]
+        self.source = np.array(own).reshape(count, LANES)
+        sources = [plants[i] for i in own]
+        bundles = laid(plants[0].layout, [plant.bundles for plant in sources], [plant.block for plant in sources])
+        self._robot, self._joints, self._ground, self._state, self._command = bundles
         self._settings = plants[0].settings
-        self._status = aligned((count, 2, LANES), np.int64)
         self._own_memory = self.memory()
         first = plants[0]
         width = first.model.nq + first.model.nv + len(first.model.joint_names) + 3 * len(first.points)
         odd = count | 1  # rows that are a power of two apart would meet in the same lines of the cache
-        self.out = aligned((width + tiles.MORE, odd, LANES))
-        self.touch = aligned((len(first.points), tiles.TOUCH, odd, LANES))
+        out, touch = (width + tiles.MORE, odd, LANES), (len(first.points), tiles.TOUCH, odd, LANES)
+        status, live = ((count, 2, LANES), np.int64), ((count, LANES), np.int64)
+        results = aligned_together([status, live, (out, np.float64), (touch, np.float64)])
+        self._status, self.live, self.out, self.touch = results
+        self.live.reshape(-1)[: len(plants)] = [plant.explain() is None for plant in plants]
         self._begin()
 
     def part(self, first: int, end: int) -> tuple[at.Plant, int, int]:
@@ -130,17 +102,19 @@ class Tiles:
         how many steps each lane took; rows of the log behind a last step hold anything.
         """
         steps, width = log.shape[1:]
-        kept = aligned((min(SPELL, steps), width, LANES))
+        kept = aligned((min(SPELL, steps), width, LANES), made=np.empty)
         changing = figures is not None and any(x.shape[1] > 1 for x in figures)
         taken, begin = np.zeros(LANES, np.int64), 0
-        while begin < steps and self.live[t].any():
+        while begin < steps:
             count = min(STREAM if changing else steps, steps - begin)
             now = self._command.now.each[t] if figures is None else self._commands(figures, t, begin, begin + count)
-            living, plant = self.live[t] > 0, self.arguments(self._own_memory, now)
-            self.run(plant, t, t + 1, count, (kept, begin, log))
-            taken += np.where(living, self._status[t, tiles.TAKEN], 0)
-            begin += count if (self._status[t, tiles.ENDED] == FINE).all() else self.settle(t, now)
+            living, plant = self.live[t].copy(), self.arguments(self._own_memory, now)
+            stopped = self.run(plant, t, t + 1, count, (kept, begin, log)) == t
+            taken += living * self._status[t, tiles.TAKEN]
+            begin += self.settle(t, now) if stopped else count
             self._command.now.each[t, 0] = now[-1]
+            if stopped and not self.live[t].any():
+                break
         return taken
 
     def _commands(self, figures: Sequence[Array], t: int, begin: int, end: int) -> Array:
@@ -168,8 +142,9 @@ class Tiles:
     def _begin(self) -> None:
         """Find poses, and write the states as they are into `out`."""
         self.run(self.arguments(self._own_memory), 0, len(self.live), 0)
-        for i in np.flatnonzero(self.live.reshape(-1)[: len(self.plants)] == 0):
-            self._show(*divmod(int(i), LANES))
+        for i, plant in enumerate(self.plants):
+            if plant.explain() is not None:
+                self._show(*divmod(i, LANES))
 
     def _show(self, t: int, lane: int) -> None:
         """Write the state of a plant that stopped into `out` and `touch`."""
@@ -201,7 +176,7 @@ class Tiles:
 
     def _blocks(self, t: int) -> Array:
         """Memory of the plants of tile t as it is in the lanes."""
-        return blocks_of([x.each[t] for _, _, x in written(self._bundles)], layout_of(self.plants[0].bundles))
+        return blocks_of(self._bundles, t, self.plants[0].layout)
 
     def give_back(self) -> None:
         """Take the plants to where the tiles are; those that stopped are there already."""
