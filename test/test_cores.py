@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Work on all cores: every state is done once, and gives what it gives alone."""
 
+import threading
 from functools import partial
 
 import numpy as np
@@ -46,6 +47,38 @@ def test_threads_do_every_job_once(threads):
 
     cores.in_threads([partial(job, i) for i in range(5)], threads)
     assert (done == 1).all()
+
+
+def test_jobs_are_asked_for_one_at_a_time_the_first_ones_by_the_caller():
+    asked, done = [], []
+    all_begun = threading.Barrier(3, timeout=60.0)
+
+    def jobs():
+        for i in range(9):
+            asked.append(threading.get_ident())
+            yield partial(job, i)
+
+    def job(i):
+        done.append(i)
+        if i < 3:
+            all_begun.wait()
+
+    cores.in_threads(jobs(), 3)
+    assert asked[:3] == [threading.get_ident()] * 3
+    assert sorted(done) == list(range(9))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_goes_wrong_when_a_job_is_asked_for_comes_out(threads):
+    done = []
+
+    def jobs():
+        yield partial(done.append, 0)
+        raise ValueError("of a job")
+
+    with pytest.raises(ValueError, match="of a job"):
+        cores.in_threads(jobs(), threads)
+    assert done == [0]
 
 
 @pytest.mark.parametrize("threads", [1, 2])

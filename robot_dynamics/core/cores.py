@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """All cores at once: kernels run without the interpreter lock, so threads are enough."""
 
+import _thread
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 LEAST = 1024
 """States per thread; of fewer, the threads would cost more than they save."""
@@ -26,20 +28,54 @@ def in_slices(work: Callable[[slice], None], count: int) -> None:
         list(pool.map(work, slices))
 
 
-def in_threads(jobs: Sequence[Callable[[], None]], threads: int) -> None:
-    """Do all jobs, at most so many at once, some in the caller's thread. Raises what a job raises."""
-    waiting = iter(jobs)
+def in_threads(jobs: Iterable[Callable[[], None]], threads: int) -> None:
+    """Do all jobs, in so many threads, one of them the caller's. Raises what a job, or asking for one, raises.
 
-    def work() -> None:
-        for job in waiting:
+    One job after the other is asked for, when a thread is free for it; the first one of each thread by the caller: two
+    threads that prepare something at once hand the interpreter lock to and fro.
+    """
+    waiting, asking = iter(jobs), _thread.allocate_lock()
+
+    def next_job() -> Callable[[], None] | None:
+        with asking:
+            return next(waiting, None)
+
+    def work(job: Callable[[], None] | None) -> None:
+        while job is not None:
             job()
+            job = next_job()
 
-    others = min(len(jobs), threads) - 1
-    if others < 1:
-        work()
-        return
-    with ThreadPoolExecutor(others) as pool:
-        running = [pool.submit(work) for _ in range(others)]
-        work()
-    for one in running:
-        one.result()
+    others: list[Begun] = []
+    try:
+        for _ in range(threads - 1):
+            others.append(Begun(partial(work, next_job())))
+        work(next_job())
+    finally:
+        errors = [other.wait() for other in others]
+    for error in errors:
+        if error is not None:
+            raise error
+
+
+class Begun:
+    """Work in a thread of its own. `threading.Thread` waits until the thread runs, this goes on at once."""
+
+    def __init__(self, work: Callable[[], None]):
+        """Begin the work."""
+        self._work, self._running = work, _thread.allocate_lock()
+        self._error: BaseException | None = None
+        self._running.acquire()
+        _thread.start_new_thread(self._run, ())
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._running.release()
+
+    def wait(self) -> BaseException | None:
+        """Wait until the work is done; returns what it raised."""
+        self._running.acquire()
+        return self._error

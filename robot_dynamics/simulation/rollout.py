@@ -5,6 +5,7 @@
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,8 @@ def rollout_batch(
         A command that does not broadcast, or is not finite.
     """
     steps = _check(plants, duration, forces)
-    check_range("threads", 1 if threads is None else threads, 1)
+    if threads is not None:
+        check_range("threads", threads, 1)
     first = plants[0]
     model, n, points = first.model, len(first.model.joint_names), len(first.points) if forces else 0
     figures = _figures((q_des, qd_des, kp, kd, tau), (len(plants), steps, n))
@@ -89,14 +91,16 @@ def rollout_batch(
     taken = np.zeros(len(plants), np.int64)
     together, alone = _together(plants)
     workers = count_cores() if threads is None else threads
-    tiles = shared_out([-(-len(numbers) // LANES) for numbers in together], workers)
-    shares = [[together[g][first * LANES : end * LANES] for g, first, end in share] for share in tiles]
-    jobs = [partial(_follow_share, plants, share, figures, log, taken) for share in shares]
-    jobs += [partial(_follow_alone, plants[i], _commands(figures, i), i, log, taken) for i in alone]
-    in_threads(jobs, workers)
+    parts = _laid_at_once(together, workers)
+    jobs = chain(
+        (partial(_follow, Tiles([plants[i] for i in numbers]), numbers, figures, log, taken) for numbers in parts),
+        (partial(_follow_alone, plants[i], _commands(figures, i), i, log, taken) for i in alone),
+    )
+    in_threads(jobs, min(workers, len(parts) + len(alone)))
     for i in np.flatnonzero(taken < steps).tolist():
         log[i, taken[i] :] = _last(plants[i], log.shape[2])
-    q, qd, efforts, force = np.split(log, np.cumsum([model.nq, model.nv, n]), axis=2)
+    ends = list(accumulate((model.nq, model.nv, n, 3 * points), initial=0))
+    q, qd, efforts, force = (log[..., begin:end] for begin, end in pairwise(ends))
     return Rollout(
         time=first.params.timestep * np.arange(1.0, steps + 1.0),
         q=q,
@@ -122,26 +126,21 @@ def _together(plants: Sequence[Plant]) -> tuple[list[list[int]], list[int]]:
     return together, alone
 
 
-def _follow_share(
-    plants: Sequence[Plant],
-    share: Sequence[list[int]],
-    figures: list[Array] | None,
-    log: Array,
-    taken: NDArray[np.int64],
-) -> None:
-    """Take plants, in each part of a share those of one form, through all steps: what one thread does."""
-    for part in share:
-        for begin in range(0, len(part), MOST):
-            _follow(plants, part[begin : begin + MOST], figures, log, taken)
+def _laid_at_once(together: Sequence[list[int]], workers: int) -> list[list[int]]:
+    """Parts of plants of one form, as many tiles for one thread as for another, the largest first."""
+    tiles = shared_out([-(-len(numbers) // LANES) for numbers in together], workers)
+    shares = [together[g][first * LANES : end * LANES] for share in tiles for g, first, end in share]
+    parts = [share[begin : begin + MOST] for share in shares for begin in range(0, len(share), MOST)]
+    return sorted(parts, key=len, reverse=True)
 
 
 def _follow(
-    plants: Sequence[Plant], numbers: list[int], figures: list[Array] | None, log: Array, taken: NDArray[np.int64]
+    tiles: Tiles, numbers: list[int], figures: list[Array] | None, log: Array, taken: NDArray[np.int64]
 ) -> None:
-    """Take plants of one form through all steps."""
+    """Take plants of one form, laid side by side, through all steps: what one thread does."""
     together = numbers[-1] - numbers[0] + 1 == len(numbers)
     which: Any = slice(numbers[0], numbers[-1] + 1) if together else np.array(numbers)
-    tiles, rows = Tiles([plants[i] for i in numbers]), log[which]
+    rows = log[which]
     given = None if figures is None else [x[which] for x in figures]
     for t in range(len(tiles.live)):
         mine = numbers[t * LANES : (t + 1) * LANES]
