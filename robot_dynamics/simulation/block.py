@@ -2,30 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plant's memory in one block: many plants are laid side by side, and taken back, a block at a time."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compiler import LANES, Lanes
 from ..core.arrays import Array
-from ..kernels.lanes import aligned, places
+from ..kernels.lanes import aligned, whole
 from ..kernels.simulation import memory as at
 
 WRITTEN = frozenset({"data", "dofs", "configurations", "points", "gaps", *at.State._fields, *at.Command._fields})
 """Arrays that a step, a command or a push writes; those of the robot follow from the state."""
-
-
-ALIKE = frozenset({"topology", "seen", "free", "number", "place", "row", "clusters", "twins"})
-"""Arrays that plants of one form have in common."""
-UNUSED = frozenset({"levels", "limbed", "memory"})
-"""What a tile, which takes every robot as a tree, does not use."""
 GIVEN = frozenset({"parameters", "surfaces", "heights"})
-"""Arrays that no step writes and that may differ. What is in none of these is written, or follows from the state."""
+"""Arrays that no step writes and that may differ from plant to plant."""
+DERIVED = frozenset({"w", "factor", "f_ext"})
+"""Arrays that follow from the state."""
 
 
 class Place(NamedTuple):
-    """Where an array of a bundle stands: number of the bundle and of the field, first of `size` numbers."""
+    """Where an array stands: number of its bundle and of the field there, first of its `size` numbers."""
 
     bundle: int
     field: int
@@ -36,7 +32,7 @@ class Place(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Where arrays stand in a block of `length` numbers, and the others that a lane of a tile holds, behind it."""
+    """Where arrays stand: those of a block of `length` numbers, and the others that a tile needs, up to `end`."""
 
     written: list[Place]
     length: int
@@ -46,19 +42,22 @@ class Layout(NamedTuple):
 
 
 def layout_of(bundles: Sequence[Any]) -> Layout:
-    """Each array begins a cache line."""
-    own = [(k, i, name) for k, bundle in enumerate(bundles) for i, name in enumerate(bundle._fields)]
-    own = [(k, i, name) for k, i, name in own if name not in ALIKE | UNUSED]
-    in_turn = sorted(own, key=lambda place: (place[2] not in WRITTEN, place[2] not in GIVEN))
-    arrays = [bundles[k][i] for k, i, _ in in_turn]
-    *starts, end = places([x.size for x in arrays])
-    found = [
-        Place(k, i, x.shape, x.dtype, start, x.size)
-        for (k, i, _), x, start in zip(in_turn, arrays, starts, strict=True)
-    ]
-    written = sum(name in WRITTEN for _, _, name in own)
-    given = written + sum(name in GIVEN for _, _, name in own)
-    return Layout(found[:written], found[written].start, found[written:given], found[given:], end)
+    """Where the arrays of these bundles stand."""
+    written, length = _places(bundles, WRITTEN, 0)
+    given, end = _places(bundles, GIVEN, length)
+    derived, end = _places(bundles, DERIVED, end)
+    return Layout(written, length, given, derived, end)
+
+
+def _places(bundles: Sequence[Any], names: Set[str], start: int) -> tuple[list[Place], int]:
+    """Places of arrays with these names, each with a cache line begun, and where the last one ends."""
+    out = []
+    for k, bundle in enumerate(bundles):
+        for i, (name, x) in enumerate(zip(bundle._fields, bundle, strict=True)):
+            if name in names:
+                out.append(Place(k, i, x.shape, x.dtype, start, x.size))
+                start += whole(x.size)
+    return out, start
 
 
 def in_one_block(bundles: Sequence[Any], layout: Layout) -> tuple[Array, list[Any]]:
@@ -81,14 +80,14 @@ def form_of(settings: at.Settings, bundles: Sequence[Any]) -> Hashable:
 
 
 def laid(layout: Layout, bundles: Sequence[Sequence[Any]], blocks: Sequence[Array]) -> list[Any]:
-    """Bundles of tiles, of those of plants of one form and their blocks, a multiple of LANES.
+    """Bundles of tiles, of those of plants of one form and of their blocks; a multiple of LANES.
 
-    Arrays stand by tiles along a first dimension, by lanes along a last one.
+    Arrays that steps read or write and that may differ have tiles along a first dimension, lanes along a last one. A
+    tile takes every robot as a tree, without levels.
     """
     first, count = bundles[0], len(blocks) // LANES
     memory = aligned((count * layout.end * LANES,))
     parts = [list(bundle) for bundle in first]
-    parts[0][0] = ()  # levels
     for k, i, shape, kind, start, _ in (*layout.written, *layout.given, *layout.derived):
         parts[k][i] = Lanes(np.ndarray((count, *shape, LANES), kind, memory, 8 * count * LANES * start))
     by_tile = np.array(blocks).reshape(count, LANES, -1)
@@ -97,7 +96,8 @@ def laid(layout: Layout, bundles: Sequence[Sequence[Any]], blocks: Sequence[Arra
     for place in layout.given:
         given = np.array([own[place.bundle][place.field] for own in bundles])
         _numbers(memory, count, place)[...] = given.reshape(count, LANES, -1).swapaxes(1, 2)
-    return [bundle._make(arrays) for bundle, arrays in zip(first, parts, strict=True)]
+    robot, *others = (bundle._make(arrays) for bundle, arrays in zip(first, parts, strict=True))
+    return [robot._replace(levels=()), *others]
 
 
 def _numbers(memory: Array, count: int, place: Place) -> Array:

@@ -47,16 +47,15 @@ class Tiles:
     def __init__(self, plants: Sequence[Plant], numbers: Sequence[int] | None = None):
         """Lay them side by side; numbers: those that they have in a batch, for `command`."""
         self.plants = plants
+        self._own_memory = self.memory()  # zeros take no interpreter lock: a thread that just began has it meanwhile
         self.numbers = np.arange(len(plants)) if numbers is None else np.array(numbers)
-        count = -(-len(plants) // LANES)
+        first, count = plants[0], -(-len(plants) // LANES)
         own = [min(i, len(plants) - 1) for i in range(count * LANES)]
         self.source = np.array(own).reshape(count, LANES)
         sources = [plants[i] for i in own]
-        bundles = laid(plants[0].layout, [plant.bundles for plant in sources], [plant.block for plant in sources])
+        bundles = laid(first.layout, [plant.bundles for plant in sources], [plant.block for plant in sources])
         self._robot, self._joints, self._ground, self._state, self._command = bundles
-        self._settings = plants[0].settings
-        self._own_memory = self.memory()
-        first = plants[0]
+        self._settings = first.settings
         width = first.model.nq + first.model.nv + len(first.model.joint_names) + 3 * len(first.points)
         odd = count | 1  # rows that are a power of two apart would meet in the same lines of the cache
         out, touch = (width + tiles.MORE, odd, LANES), (len(first.points), tiles.TOUCH, odd, LANES)
