@@ -10,7 +10,7 @@ import numpy as np
 from robot_dynamics.compiler import lean
 from robot_dynamics.dynamics.algorithms import workspace
 from robot_dynamics.dynamics.kinematics import point_rows
-from robot_dynamics.kernels import batch, derivatives, propagators
+from robot_dynamics.kernels import batch, contact_space, derivatives
 from robot_dynamics.kernels.lanes import aligned
 from robot_dynamics.kernels.star import aba, crba, rnea
 from robot_dynamics.kernels.star.layout import MEMORY
@@ -60,7 +60,7 @@ def limb_loop(what, levels, robot, Q, V, X, memory, out, H, repeats):
                 rnea.rnea(levels, robot, Q[k], V[k], X[k], NO_WRENCH, out)
             elif what == 1:
                 aba.place(levels, robot, Q[k], V[k], memory)
-                aba.aba(levels, robot, Q[k], V[k], (X[k], NO_WRENCH, None), memory, out)
+                aba.aba(levels, robot, Q[k], V[k], X[k], NO_WRENCH, memory, out)
             else:
                 crba.crba(levels, robot, Q[k], H)
 
@@ -80,7 +80,7 @@ def aba_derivatives_loop(limbed, topology, parameters, Q, V, X, w, memory, qdd, 
         for k in range(Q.shape[0]):
             if limbed is not None:
                 aba.place(limbed[0], limbed[1], Q[k], V[k], memory)
-                aba.aba(limbed[0], limbed[1], Q[k], V[k], (X[k], NO_WRENCH, None), memory, qdd)
+                aba.aba(limbed[0], limbed[1], Q[k], V[k], X[k], NO_WRENCH, memory, qdd)
             else:
                 tree_aba.aba(topology, parameters, Q[k], V[k], X[k], NO_WRENCH, w, qdd)
             derivatives.aba_derivatives(topology, parameters, Q[k], V[k], qdd, NO_WRENCH, w, sides, out)
@@ -91,7 +91,7 @@ def contact_loop(robot, workspace, rows, r, Q, inertia, response, repeats):
     """`repeats` times contact inertia and test-force response over all states."""
     for _ in range(repeats):
         for k in range(Q.shape[0]):
-            propagators.contact_space(robot, workspace, rows, r, Q[k], inertia, response)
+            contact_space.contact_space(robot, workspace, rows, r, Q[k], inertia, response)
 
 
 def loops(case: Case, driver: str) -> dict[str, Callable[[], float]]:
@@ -142,7 +142,7 @@ def contact(case: Case, cpp: Cpp) -> Iterator[Row]:
     model, feet = case.model, go2_feet(case.model)
     rows, r = point_rows(model, feet)
     inertia, response = np.empty((12, 12)), np.empty((12, model.nv))
-    robot, workspace = propagators.workspace(model, len(rows))
+    robot, workspace = contact_space.workspace(model, len(rows))
 
     def ours() -> None:
         contact_loop(robot, workspace, rows, r, case.states[0], inertia, response, REPEATS)

@@ -167,7 +167,7 @@ def test_point_kinematics_are_derivatives(seed, floating):
 
 
 @trees
-def test_propagators_give_the_contact_inertia_and_response(seed, floating):
+def test_contact_inertia_and_response_are_those_of_the_mass_matrix(seed, floating):
     model = random_model(seed, floating_base=floating)
     q, _, _, _ = random_state(model, seed)
     rng = np.random.default_rng(seed)

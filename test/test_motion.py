@@ -143,7 +143,7 @@ def test_operational_inertia_is_what_forward_dynamics_feels(seed):
 
 
 @trees
-def test_operational_inertia_of_points_is_that_of_the_propagators(seed):
+def test_operational_inertia_of_points_is_that_of_contact_space(seed):
     model, q, _, _, _ = a_tree(seed, mimic=False)
     points = rd.points(model, {link: [(0.1, 0.2, -0.1)] for link in model.link_names[-2:]})
     close(rd.operational_inertia_inverse(model, points, q), rd.contact_inertia_inverse(model, points, q), 1e-9)

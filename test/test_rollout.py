@@ -11,6 +11,7 @@ from many_plants import COUNT, HOPPER, LAWS, SIMILAR, STEPS, H, arm_robot, plant
 
 import robot_dynamics as rd
 from robot_dynamics.errors import DivergedError, ParameterError, ShapeError
+from robot_dynamics.simulation import tile
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.rollout import MOST
 from robot_dynamics.simulation.tile import Tiles
@@ -84,6 +85,25 @@ def test_neighbours_in_a_tile_do_not_matter_to_the_last_bit(what):
     few = rd.rollout_batch(list(similar(HOPPER, SIMILAR[what]))[3:7], duration, threads=3, **commands)
     for mine, theirs in ((few.q, together.q), (few.qd, together.qd), (few.tau, together.tau)):
         assert mine.tobytes() == theirs[3:7].tobytes()
+
+
+@pytest.mark.parametrize("what", SIMILAR)
+def test_what_the_memory_of_the_solve_held_before_is_not_read(what, monkeypatch):
+    """It is not cleared before a rollout."""
+    clean = rd.rollout_batch(list(similar(HOPPER, SIMILAR[what])), 0.3, threads=1, q_des=1.0, kp=20.0, kd=0.3)
+    made = tile.solver_memory
+
+    def spoilt(problem):
+        memory = made(problem)
+        for laned in (*memory[:-1], *memory.work):
+            laned.each.reshape(-1).view(float)[:] = np.nan
+        return memory
+
+    monkeypatch.setattr(tile, "solver_memory", spoilt)
+    after = rd.rollout_batch(list(similar(HOPPER, SIMILAR[what])), 0.3, threads=1, q_des=1.0, kp=20.0, kd=0.3)
+    assert np.isfinite(after.q).all()
+    for mine, theirs in ((after.q, clean.q), (after.qd, clean.qd), (after.tau, clean.tau)):
+        assert mine.tobytes() == theirs.tobytes()
 
 
 def test_plants_of_two_forms_in_turn_and_more_than_are_laid_at_once():

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.arrays import Array
 from ..core.checks import checked
 from ..errors import ParameterError, ShapeError
-from ..kernels import bodies, body_motion, manifold, propagators, rows
+from ..kernels import bodies, body_motion, manifold, rows
+from ..kernels import contact_space as paths
 from ..model.model import Model
 from ..spatial import adjoint, change_twist, inverse_pose
 from .algorithms import check_regular
@@ -265,7 +266,7 @@ def contact_space(model: Model, points: Points, q: ArrayLike) -> tuple[Array, Ar
 
 
 def contact_inertia_inverse(model: Model, points: Points, q: ArrayLike) -> Array:
-    """Answer how points give way to forces: J H^-1 J^T (3k, 3k) by force propagators (P5-P8), world axes [1/kg].
+    """Answer how points give way to forces: J H^-1 J^T (3k, 3k) by the factors of H (P5-P8, P16), world axes [1/kg].
 
     Raises
     ------
@@ -302,8 +303,8 @@ def _contact_space(model: Model, points: Points, q: ArrayLike, inertia: Array, r
     check_regular(model)
     row, r = point_rows(model, points)
     q = checked("q", q, (model.nq,))
-    robot, workspace = propagators.workspace(model, len(points))
-    propagators.contact_space(robot, workspace, row, r, q, inertia, response.reshape(-1, model.nv))
+    robot, workspace = paths.workspace(model, len(points))
+    paths.contact_space(robot, workspace, row, r, q, inertia, response.reshape(-1, model.nv))
 
 
 test_force_response.__test__ = False  # type: ignore[attr-defined]  # the name is the field's; pytest must not collect it

@@ -6,19 +6,15 @@ import numpy as np
 
 from ..compiler import inline, kernel, routine
 from .joints import add_along, one_dof, point_column
-from .link import body_books, composite_to_parent
 from .rows import (
     AL,
-    ARMATURE,
     BODY,
     FREE,
     GRAVITY,
-    INERTIA,
     KIND,
     MASS,
     MOMENT,
     RATIO,
-    ROTOR,
     RW,
     TURN,
     WORKSPACE,
@@ -26,14 +22,12 @@ from .rows import (
     A,
     E,
     P,
-    V,
     W,
     first_v,
     parent,
     part3,
     part3_to,
     row3,
-    row6,
     row9,
     set3,
     set9,
@@ -41,10 +35,8 @@ from .rows import (
 from .scalar import (
     IDENTITY,
     ZERO3,
-    ZERO6,
     acceleration_matrix,
     add,
-    add6,
     cross,
     dot,
     matmul,
@@ -54,6 +46,7 @@ from .scalar import (
     tmul,
     transpose,
 )
+from .tree.joint_space import update_motion
 from .tree.placement import place
 from .tree.rnea import rnea_outward
 
@@ -102,6 +95,12 @@ def point_position(w, i, r):
 def point_velocity(w, i, r, o):
     """World velocity of the point r fixed in row i, by the twist at column o."""
     return mul(row9(w, i, RW), add(row3(w, i, o + 3), cross(row3(w, i, o), r)))
+
+
+@inline
+def velocity_at(w, i, r, o):
+    """World velocity of the point r, row axes, of row i, by the twist in world axes at column o."""
+    return add(row3(w, i, o + 3), cross(row3(w, i, o), mul(row9(w, i, RW), r)))
 
 
 @routine
@@ -197,76 +196,11 @@ def center_of_mass(topology, parameters, q, com):
     return m
 
 
-@inline
-def joint_rate(topology, parameters, i, qd):
-    """Rate of a one-dof joint; 0 for other kinds."""
-    return parameters[i, RATIO] * qd[first_v(topology, i)] if one_dof(topology[i, KIND]) else 0.0
-
-
-@routine
-def momenta_and_energy(topology, parameters, qd, w):
-    """First moment of mass, momenta about the world's origin, kinetic energy (K3), rotors included (G2).
-
-    Needs `world_poses` and `twists`.
-    """
-    moment = ZERO3
-    linear = ZERO3
-    angular = ZERO3
-    energy = 0.0
-    for i in range(1, topology.shape[0]):
-        j = parent(topology, i)
-        R = row9(w, i, RW)
-        moment_i, linear_i, angular_i, energy_i = body_books(
-            parameters[i, MASS], row3(parameters, i, MOMENT), row6(parameters, i, INERTIA),
-            R, row3(w, i, XW), row3(w, i, W), row3(w, i, V),
-        )  # fmt: skip
-        rate = joint_rate(topology, parameters, i, qd)
-        rotor = row3(parameters, i, ROTOR)
-        moment = add(moment, moment_i)
-        linear = add(linear, linear_i)
-        angular = add(angular, add(angular_i, mul(row9(w, j, RW), scale(rate, rotor))))
-        energy += energy_i + rate * (0.5 * parameters[i, ARMATURE] * rate + dot(rotor, row3(w, j, W)))
-    return moment, linear, angular, energy
-
-
-@routine
-def second_moment(topology, parameters, w):
-    """Rotational inertia of all bodies about the world's origin, world axes; needs `world_poses`."""
-    total = ZERO6
-    for i in range(1, topology.shape[0]):
-        _, own = composite_to_parent(
-            row9(w, i, RW), row3(w, i, XW), parameters[i, MASS], row3(parameters, i, MOMENT),
-            row6(parameters, i, INERTIA),
-        )  # fmt: skip
-        total = add6(total, own)
-    return total
-
-
-@routine
-def displace(w, d):
-    """Move a free base and all it carries by d, world axes."""
-    set3(w, 1, P, add(row3(w, 1, P), d))
-    for i in range(1, w.shape[0]):
-        set3(w, i, XW, add(row3(w, i, XW), d))
-
-
-@routine
-def add_motions(w, x, v, spin):
-    """Add the rigid motion (v at x, spin), world axes, to the twists of a free base and all it carries."""
-    for i in range(1, w.shape[0]):
-        R, arm = row9(w, i, RW), sub(row3(w, i, XW), x)
-        set3(w, i, W, add(row3(w, i, W), tmul(R, spin)))
-        set3(w, i, V, add(row3(w, i, V), tmul(R, add(v, cross(spin, arm)))))
-
-
 @kernel
 def energies(topology, parameters, q, qd):
     """Kinetic and potential energy; the latter is -g . (sum m c), zero at the world origin."""
     w = np.empty((topology.shape[0], WORKSPACE))
-    place(topology, parameters, q, w)
-    world_poses(topology, w)
-    twists(topology, parameters, qd, W, w)
-    moment, _, _, energy = momenta_and_energy(topology, parameters, qd, w)
+    moment, _, _, energy = update_motion(topology, parameters, q, qd, w)
     return energy, -dot(row3(parameters, 0, GRAVITY), moment)
 
 
@@ -274,10 +208,7 @@ def energies(topology, parameters, q, qd):
 def centroidal_momentum(topology, parameters, q, qd, out):
     """[angular; linear] momentum about the centre of mass, world axes."""
     w = np.empty((topology.shape[0], WORKSPACE))
-    place(topology, parameters, q, w)
-    world_poses(topology, w)
-    twists(topology, parameters, qd, W, w)
-    moment, linear, angular, _ = momenta_and_energy(topology, parameters, qd, w)
+    moment, linear, angular, _ = update_motion(topology, parameters, q, qd, w)
     m = total_mass(topology, parameters)
     if m > 0.0:
         angular = sub(angular, cross(scale(1.0 / m, moment), linear))

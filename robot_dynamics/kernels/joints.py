@@ -11,6 +11,8 @@ from ..compiler import inline
 from .link import (
     free_motion,
     free_placement,
+    in_world,
+    plus_along,
     prismatic_column,
     prismatic_motion,
     prismatic_placement,
@@ -19,7 +21,7 @@ from .link import (
     revolute_placement,
 )
 from .rows import FREE, KIND, P0, PRISMATIC, R0, RATIO, REVOLUTE, first_q, first_v, part3, part4, row3, row9
-from .scalar import ZERO3, cross, tmul
+from .scalar import ZERO3, add, cross, dot, mul, scale, smul, tmul
 
 
 @inline
@@ -98,6 +100,57 @@ def own_force(kind, m, h, inertia):
     if kind == REVOLUTE:
         return (-h[1], h[0], 0.0), (inertia[2], inertia[4], inertia[5])
     return (0.0, 0.0, m), (h[1], -h[0], 0.0)
+
+
+@inline
+def own_force_along(kind, axis, m, h, inertia):
+    """Force I^c S of a one-dof joint with this axis (C2); all in one frame."""
+    if kind == REVOLUTE:
+        return cross(axis, h), smul(inertia, axis)
+    return scale(m, axis), cross(h, axis)
+
+
+@inline
+def along_axis(kind, axis, f, n):
+    """S^T f of a one-dof joint with this axis."""
+    return dot(axis, n) if kind == REVOLUTE else dot(axis, f)
+
+
+@inline
+def joint_rate(topology, parameters, i, qd):
+    """Rate of a one-dof joint; 0 for other kinds."""
+    return parameters[i, RATIO] * qd[first_v(topology, i)] if one_dof(topology[i, KIND]) else 0.0
+
+
+@inline
+def carried_twist(topology, parameters, i, R, carried, qd):
+    """Twist of row i at its origin, world axes; carried: that of its parent there, angular, linear. R: its attitude."""
+    spin, v = carried
+    kind, iv = topology[i, KIND], first_v(topology, i)
+    if kind == FREE:
+        return add(spin, in_world(R, part3(qd, iv))), add(v, in_world(R, part3(qd, iv + 3)))
+    rate, axis = joint_rate(topology, parameters, i, qd), (R[2], R[5], R[8])
+    if kind == REVOLUTE:
+        return plus_along(spin, rate, axis), v
+    return spin, plus_along(v, rate, axis)
+
+
+@inline
+def carried_motion(topology, parameters, i, R, carried, qd):
+    """Angular velocity and acceleration of row i and acceleration of its origin while qdd = 0, world axes (R1, R2).
+
+    carried: those of its parent there. R: attitude of row i.
+    """
+    spin, al, a = carried
+    kind, iv = topology[i, KIND], first_v(topology, i)
+    if kind == FREE:
+        wJ, vJ = mul(R, part3(qd, iv)), mul(R, part3(qd, iv + 3))
+        a = add(a, add(scale(2.0, cross(spin, vJ)), cross(wJ, vJ)))
+        return add(spin, wJ), add(al, cross(spin, wJ)), a
+    rate = scale(joint_rate(topology, parameters, i, qd), (R[2], R[5], R[8]))
+    if kind == REVOLUTE:
+        return add(spin, rate), add(al, cross(spin, rate)), a
+    return spin, al, add(a, scale(2.0, cross(spin, rate)))
 
 
 @inline

@@ -99,6 +99,35 @@ def prismatic_column(M, H, N):
     return (M[2], M[4], M[5]), (H[6], H[7], H[8]), M[5]
 
 
+# ---- twists in world axes: rounded alike wherever they are worked out ---------------------------------------------
+
+
+@strict
+def in_world(R, x):
+    """R x."""
+    return (
+        R[0] * x[0] + R[1] * x[1] + R[2] * x[2],
+        R[3] * x[0] + R[4] * x[1] + R[5] * x[2],
+        R[6] * x[0] + R[7] * x[1] + R[8] * x[2],
+    )
+
+
+@strict
+def plus_along(x, s, axis):
+    """X plus s times a joint's axis."""
+    return (x[0] + s * axis[0], x[1] + s * axis[1], x[2] + s * axis[2])
+
+
+@strict
+def velocity_off(v, w, d):
+    """Velocity v + w x d of a point at d from one that moves with v (R1)."""
+    return (
+        v[0] + (w[1] * d[2] - w[2] * d[1]),
+        v[1] + (w[2] * d[0] - w[0] * d[2]),
+        v[2] + (w[0] * d[1] - w[1] * d[0]),
+    )
+
+
 # ---- one body -----------------------------------------------------------------------------------------------------
 
 
@@ -113,18 +142,6 @@ def body_force(m, h, inertia, w, al, A, a):
 def body_momentum(m, h, inertia, w, v):
     """Momentum of a rigid body with the velocity v of its origin, about that (K3): f = m v + w x h, n = I w + h x v."""
     return add(scale(m, v), cross(w, h)), add(smul(inertia, w), cross(h, v))
-
-
-@inline
-def body_books(m, h, inertia, R, x, w, v):
-    """First moment, linear and angular momentum about the world's origin, kinetic energy of a rigid body.
-
-    R, x: attitude and origin in the world; w, v: angular velocity and velocity of the origin, body axes.
-    """
-    f, n = body_momentum(m, h, inertia, w, v)
-    energy = 0.5 * (dot(v, f) + dot(w, n))
-    f = mul(R, f)
-    return add(mul(R, h), scale(m, x)), f, add(mul(R, n), cross(x, f)), energy
 
 
 @inline
@@ -319,21 +336,18 @@ def joint_acceleration(ul, ua, di, u, a, al):
     return di * (rest - ul[0] * a[0] - ul[1] * a[1] - ul[2] * a[2])
 
 
-@inline
-def propagate(E, p, ul, ua, di, z, f, n):
-    """Force propagator chi^T F = X^T (F - U D^-1 S^T F) (P1, P5); z = S^T F."""
-    g = di * z
-    return force_to_parent(E, p, sub(f, scale(g, ul)), sub(n, scale(g, ua)))
-
-
 # ---- CRBA ---------------------------------------------------------------------------------------------------------
 
 
 @inline
 def composite_to_parent(E, p, m, h, inertia):
     """Carry m, h, I of a composite body to the parent (C1, C4): h' = E h + m p, I' = E I E^T + Steiner's terms."""
-    hr = mul(E, h)
-    J = congruence(E, inertia)
+    return shift_composite(p, m, mul(E, h), congruence(E, inertia))
+
+
+@inline
+def shift_composite(p, m, hr, J):
+    """m, h, I about a point from which the present one is at p, of m, h, I about that (C4)."""
     k = (hr[0] + 0.5 * m * p[0], hr[1] + 0.5 * m * p[1], hr[2] + 0.5 * m * p[2])
     x = p[0] * k[0]
     y = p[1] * k[1]

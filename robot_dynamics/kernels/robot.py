@@ -8,18 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler import routine, stack
-from .bodies import add_motions, displace, momenta_and_energy, second_moment, twists, world_poses
-from .dense import factorize, solve
+from .joints import nv_of
 from .lanes import aligned
-from .rows import FREE, GRAVITY, IV, KIND, WORKSPACE, W, part3_to, row3
-from .star import aba as star_aba
-from .star import contact_space as star_contacts
+from .rows import FREE, IV, KIND, PARENT, WORKSPACE, W, part3_to
+from .star import joint_space as star_space
 from .star import motion as star_motion
 from .star.layout import MEMORY
-from .tree.aba import aba_accelerations, aba_inward, aba_outward
-from .tree.crba import crba
-from .tree.placement import clear_world, place
-from .tree.rnea import rnea_inward, rnea_outward
+from .tree import joint_space
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -29,9 +24,10 @@ class Robot(NamedTuple):
     """Packed robot and workspace of its driver.
 
     levels: those of `star`, or () if `tree` takes the robot. topology, parameters: of `tree`; limbed: of `star`.
-    memory, w: workspaces of `star` and of `tree`. factor (nv, nv) or (0, 0): H's Cholesky factor of robots with mimic
-    joints. seen (rows,): rows whose poses and twists `star` leaves in w, then -1. f_ext (6 nb,): wrenches on bodies.
-    free (m,): first dofs of free joints.
+    memory, w: workspaces of `star` and of `tree`. factor: that of H (see `tree.joint_space`). seen (rows,): rows whose
+    poses and twists `star` leaves in w, then -1. f_ext (6 nb,): wrenches on bodies. free (m,): first dofs of free
+    joints. carrier, depth (nv,): dof that carries each dof, -1: none, and how many do. last (rows,): last dof that
+    moves a row, -1: none. coupled: mimic joints couple any two dofs.
     """
 
     levels: tuple[tuple[int, ...], ...]
@@ -44,6 +40,10 @@ class Robot(NamedTuple):
     factor: Floats
     f_ext: Floats
     free: Integers
+    carrier: Integers
+    depth: Integers
+    last: Integers
+    coupled: bool
 
 
 def robot_in_memory(
@@ -56,6 +56,7 @@ def robot_in_memory(
 ) -> Robot:
     """Robot with fresh workspace; driver: `Model.lanes`."""
     levels, limbed = driver
+    carrier, depth, last = carriers(topology, nv, mimic)
     return Robot(
         levels,
         topology,
@@ -64,10 +65,29 @@ def robot_in_memory(
         memory=aligned((MEMORY,)),
         seen=np.full(len(topology), -1),
         w=aligned((len(topology), WORKSPACE)),
-        factor=np.zeros((nv, nv) if mimic else (0, 0)),
+        factor=aligned((nv, int(depth.max(initial=0)) + 1)),
         f_ext=np.zeros(6 * nb),
         free=topology[topology[:, KIND] == FREE, IV].copy(),
+        carrier=carrier,
+        depth=depth,
+        last=last,
+        coupled=mimic,
     )
+
+
+def carriers(topology: Integers, nv: int, coupled: bool) -> tuple[Integers, Integers, Integers]:
+    """Figures `carrier`, `depth`, `last` of a Robot; a coupled one has H's whole lower triangle for its factor."""
+    if coupled:
+        return np.arange(nv) - 1, np.arange(nv), np.full(len(topology), nv - 1)
+    carrier, depth, last = np.full(nv, -1), np.zeros(nv, int), np.full(len(topology), -1)
+    for i in range(1, len(topology)):
+        before, first = last[topology[i, PARENT]], topology[i, IV]
+        count = nv_of(topology[i, KIND])
+        for k in range(first, first + count):
+            carrier[k], depth[k] = before, depth[before] + 1 if before >= 0 else 0
+            before = k
+        last[i] = before
+    return carrier, depth, last
 
 
 @routine
@@ -77,61 +97,32 @@ def free_motion(robot, q, qd, tau, f_ext, added, there, qdd):
     added (nv,) joins the diagonal of H. there: `energy_and_momentum` has been at q and qd. Returns -1, or
     the first dof without inertia.
     """
+    if not there:
+        energy_and_momentum(robot, q, qd, stack(10))
     if len(robot.levels) > 0:
-        if not there:
-            star_aba.place(robot.levels, robot.limbed, q, qd, robot.memory)
-        star_aba.aba(robot.levels, robot.limbed, q, qd, (tau, f_ext, added), robot.memory, qdd)
+        star_space.free_motion(robot.levels, robot.limbed, qd, tau, f_ext, added, robot.memory, qdd)
         return -1
-    return free_motion_of_tree(robot, q, qd, tau, f_ext, added, there, qdd)
+    return joint_space.free_motion(robot, qd, tau, f_ext, added, qdd)
 
 
 @routine
-def free_motion_of_tree(robot, q, qd, tau, f_ext, added, there, qdd):
-    """`free_motion` by `tree`: ABA, or H qdd = tau - C where mimic joints couple distant branches."""
-    topology, parameters, w, L = robot.topology, robot.parameters, robot.w, robot.factor
-    clear_world(w)
-    g = row3(parameters, 0, GRAVITY)
-    if L.shape[0] == 0:
-        aba_outward(topology, parameters, q, qd, f_ext, w, there)
-        aba_inward(topology, parameters, qd, tau, added, w)
-        aba_accelerations(topology, g, w, qdd)
-        return -1
-    for k in range(qd.shape[0]):
-        qdd[k] = 0.0
-    bias = L[0]
-    rnea_outward(topology, parameters, q, qd, qdd, g, w)
-    rnea_inward(topology, parameters, qd, qdd, f_ext, w, bias)
-    for k in range(qd.shape[0]):
-        qdd[k] = tau[k] - bias[k]
-    crba(topology, parameters, w, L)
-    for k in range(qd.shape[0]):
-        L[k, k] += added[k]
-    failed = factorize(L)
-    if failed < 0:
-        solve(L, qdd)
-    return failed
-
-
-@routine
-def articulated_inertia(robot, q, still, answer):
-    """What the paths of contacts need at q; still (nv,): zeros; answer (nv,): workspace of an acceleration."""
-    if len(robot.levels) > 0:
-        star_contacts.articulated_inertia(robot.levels, robot.limbed, q, robot.memory)
-    else:
-        free_motion_of_tree(robot, q, still, still, still[:0], still, False, answer)
-        world_poses(robot.topology, robot.w)
+def factorize_inertia(robot, q, wanted, still, answer):
+    """What the paths of contacts on the rows `wanted` need at q; still (nv,): zeros; answer (nv,): workspace."""
+    if len(robot.levels) == 0:
+        free_motion(robot, q, still, still, still[:0], still, False, answer)
+        return
+    energy_and_momentum(robot, q, still, stack(10))
+    star_space.factorize(robot.levels, robot.limbed, still, still, still[:0], still, robot.memory, answer)
+    star_motion.write_rows(robot.levels, robot.limbed, robot.memory, wanted, robot.w)
 
 
 @routine
 def energy_and_momentum(robot, q, qd, out):
-    """`bodies.momenta_and_energy` of a state into `out` (10,), leaving poses and twists in the workspace."""
+    """First moment, momenta and energy (K3) into `out` (10,), leaving poses, twists and inertias in the workspace."""
     if len(robot.levels) > 0:
-        star_motion.energy_and_momentum(robot.levels, robot.limbed, robot.memory, q, qd, out)
+        star_motion.update_motion(robot.levels, robot.limbed, robot.memory, q, qd, out)
         return
-    place(robot.topology, robot.parameters, q, robot.w)
-    world_poses(robot.topology, robot.w)
-    twists(robot.topology, robot.parameters, qd, W, robot.w)
-    moment, linear, angular, energy = momenta_and_energy(robot.topology, robot.parameters, qd, robot.w)
+    moment, linear, angular, energy = joint_space.update_motion(robot.topology, robot.parameters, q, qd, robot.w)
     part3_to(out, 0, moment)
     part3_to(out, 3, linear)
     part3_to(out, 6, angular)
@@ -147,10 +138,10 @@ def update_poses(robot, q, qd):
 
 @routine
 def second_moment_of(robot):
-    """`bodies.second_moment` of a robot with a floating base, after `energy_and_momentum`."""
+    """Rotational inertia about the world's origin of a robot with a floating base, after `energy_and_momentum`."""
     if len(robot.levels) > 0:
         return star_motion.second_moment(robot.levels, robot.limbed, robot.memory)
-    return second_moment(robot.topology, robot.parameters, robot.w)
+    return joint_space.second_moment(robot.topology, robot.parameters, robot.w)
 
 
 @routine
@@ -159,16 +150,16 @@ def displace_base(robot, d):
     if len(robot.levels) > 0:
         star_motion.displace_all(robot.levels, robot.limbed, robot.memory, d)
     else:
-        displace(robot.w, d)
+        joint_space.displace(robot.w, d)
 
 
 @routine
-def add_rigid_motion(robot, x, v, spin):
-    """Add the rigid motion (v at x, spin), world axes, to the twists of a floating base and all it carries."""
+def update_base_twist(robot, qd):
+    """Twists after a change of a floating base's velocity in qd, at the q of `energy_and_momentum`."""
     if len(robot.levels) > 0:
-        star_motion.add_motions(robot.levels, robot.limbed, robot.memory, x, v, spin)
+        star_motion.update_base_twist(robot.levels, robot.limbed, robot.memory, qd)
     else:
-        add_motions(robot.w, x, v, spin)
+        joint_space.update_twists(robot.topology, robot.parameters, qd, W, robot.w)
 
 
 @routine
@@ -180,8 +171,8 @@ def show_rows(robot):
 
 @routine
 def update_twists(robot, qd, o):
-    """`bodies.twists` at the q of `free_motion` into columns o of w; `star` gives those of rows that are `seen`."""
+    """Twists at the q of `free_motion`, world axes, into columns o of w; `star` gives those of rows that are `seen`."""
     if len(robot.levels) > 0:
         star_motion.twists(robot.levels, robot.limbed, robot.memory, robot.seen, qd, o, robot.w)
     else:
-        twists(robot.topology, robot.parameters, qd, o, robot.w)
+        joint_space.update_twists(robot.topology, robot.parameters, qd, o, robot.w)

@@ -107,6 +107,12 @@ def scale(s, a):
 
 
 @inline
+def scale6(s, a):
+    """S a of six numbers."""
+    return (s * a[0], s * a[1], s * a[2], s * a[3], s * a[4], s * a[5])
+
+
+@inline
 def scale9(s, a):
     """S a of nine numbers."""
     return (s * a[0], s * a[1], s * a[2], s * a[3], s * a[4], s * a[5], s * a[6], s * a[7], s * a[8])
@@ -345,6 +351,17 @@ def inverse_blocks(M, H, N):
         ),
         (-G[0], -G[1], -G[2], -G[3], -G[4], -G[5], -G[6], -G[7], -G[8]),
         Si,
+    )
+
+
+@inline
+def cross_rows(x, F):
+    """Rows of [x] F."""
+    u, v, w = (F[0], F[1], F[2]), (F[3], F[4], F[5]), (F[6], F[7], F[8])
+    return (
+        sub(scale(x[1], w), scale(x[2], v)),
+        sub(scale(x[2], u), scale(x[0], w)),
+        sub(scale(x[0], v), scale(x[1], u)),
     )
 
 

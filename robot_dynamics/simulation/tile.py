@@ -32,9 +32,10 @@ def form(plant: Plant) -> Hashable:
 
 
 def solver_memory(problem: Any) -> Any:
-    """Memory of the coupled solve of a tile of plants with such a problem."""
+    """Memory of the coupled solve of a tile of plants with such a problem: what it holds before a step is not read."""
     own, work = problem[:-1], problem.work
-    laned = list(map(Lanes, aligned_together([((*x.shape, LANES), x.dtype) for x in (*own, *work)])))
+    like = [((*x.shape, LANES), x.dtype) for x in (*own, *work)]
+    laned = list(map(Lanes, aligned_together(like, made=np.empty)))
     return problem._make((*laned[: len(own)], work._make(laned[len(own) :])))
 
 
@@ -47,7 +48,6 @@ class Tiles:
     def __init__(self, plants: Sequence[Plant], numbers: Sequence[int] | None = None):
         """Lay them side by side; numbers: those that they have in a batch, for `command`."""
         self.plants = plants
-        self._own_memory = self.memory()  # zeros take no interpreter lock: a thread that just began has it meanwhile
         self.numbers = np.arange(len(plants)) if numbers is None else np.array(numbers)
         first, count = plants[0], -(-len(plants) // LANES)
         own = [min(i, len(plants) - 1) for i in range(count * LANES)]
@@ -56,6 +56,7 @@ class Tiles:
         bundles = laid(first.layout, [plant.bundles for plant in sources], [plant.block for plant in sources])
         self._robot, self._joints, self._ground, self._state, self._command = bundles
         self._settings = first.settings
+        self._own_memory = self.memory()
         width = first.model.nq + first.model.nv + len(first.model.joint_names) + 3 * len(first.points)
         odd = count | 1  # rows that are a power of two apart would meet in the same lines of the cache
         out, touch = (width + tiles.MORE, odd, LANES), (len(first.points), tiles.TOUCH, odd, LANES)

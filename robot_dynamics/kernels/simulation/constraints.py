@@ -8,10 +8,11 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 import math
 
 from ...compiler import abreast, anywhere, each, inline, routine
+from ..bodies import point_position
 from ..contact.impulse import below_target, predicted_target
 from ..contact.solver import DEFLECTION, IMPLICIT, IMPULSE, STIFFNESS, ZETA, System, U
 from ..contact.spring_damper import next_deflection
-from ..propagators import contact_paths, delassus_matrix, divide, joint_path, respond
+from ..contact_space import contact_paths, delassus_matrix, divide, joint_path, respond
 from ..rows import part3, row3, row9, set3, set9
 from ..scalar import ZERO3, add, dot, scale
 from . import memory as at
@@ -65,7 +66,8 @@ def contact_rows(robot, ground, settings, bounce, count, problem):
     for a in range(count):
         for c in each(problem.picked[at.ACTIVE, a]):
             problem.rows[a] = row_of(ground, c)
-            set3(problem.frames, a, 0, row3(ground.points, c, at.ARM))
+            x = point_position(robot.w, row_of(ground, c), row3(ground.points, c, at.ARM))
+            set3(problem.frames, a, 0, x)
             set9(problem.frames, a, 3, row9(ground.points, c, at.FRAME))
     contact_paths(robot, count, problem.rows, problem.frames, problem.z, problem.y)
     for a in range(count):
@@ -152,7 +154,7 @@ def joint_response(robot, dofs, g, n, problem):
         for a in range(n):
             total += problem.y[k, a] * problem.f[a]
         dofs[at.CHANGE, k] = g * total
-    respond(robot, dofs[at.CHANGE : at.CHANGE + 1])
+    respond(robot, dofs[at.CHANGE])
 
 
 @routine

@@ -9,7 +9,7 @@ import math
 
 from ...compiler import anywhere, inline, routine
 from .. import rows
-from ..bodies import point_position, point_velocity
+from ..bodies import point_position, velocity_at
 from ..contact.solver import IMPULSE
 from ..robot import update_twists
 from ..rows import row3, row9, set3, set9
@@ -182,13 +182,13 @@ def update_contact_frame(robot, ground, c):
     set9(points, c, at.FRAME, frame)
     set3(points, c, at.ARM, arm)
     set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
-    set3(points, c, at.START, tmul(frame, point_velocity(robot.w, row_of(ground, c), arm, rows.W)))
+    set3(points, c, at.START, tmul(frame, velocity_at(robot.w, row_of(ground, c), arm, rows.W)))
 
 
 @inline
 def surface_velocity(robot, ground, c):
     """Velocity of contact point c in surface axes, of the second twists in the workspace."""
-    velocity = point_velocity(robot.w, row_of(ground, c), row3(ground.points, c, at.ARM), rows.NEXT)
+    velocity = velocity_at(robot.w, row_of(ground, c), row3(ground.points, c, at.ARM), rows.NEXT)
     return tmul(row9(ground.points, c, at.FRAME), velocity)
 
 

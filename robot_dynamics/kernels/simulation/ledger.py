@@ -12,7 +12,7 @@ from .. import rows
 from ..bodies import point_position, total_mass
 from ..contact.solver import IMPULSE
 from ..manifold import rotate_back, rotation_by, turned
-from ..robot import add_rigid_motion, displace_base, energy_and_momentum, second_moment_of, show_rows
+from ..robot import displace_base, energy_and_momentum, second_moment_of, show_rows, update_base_twist
 from ..rows import part3, part3_to, part4, part4_to, row3, row9, set3
 from ..scalar import ZERO3, add, cross, dot, inverse_symmetric, mul, scale, smul, sub, tmul
 from . import memory as at
@@ -155,10 +155,10 @@ def correct_base(robot, state, com, push, spin, totals):
     dv, dw = scale(1.0 / mass, push), smul(inverse_symmetric(central_inertia(com, second, mass)), spin)
     x = part3(state.q, 0)
     v = add(dv, cross(dw, sub(x, com)))
-    add_rigid_motion(robot, x, v, dw)
     R = base_matrix(state.q)
     part3_to(state.qd, 0, add(part3(state.qd, 0), tmul(R, dw)))
     part3_to(state.qd, 3, add(part3(state.qd, 3), tmul(R, v)))
+    update_base_twist(robot, state.qd)
     linear, angular = part3(totals, 3), part3(totals, 6)
     about = sub(angular, cross(com, linear))
     totals[9] += dot(dv, add(linear, scale(0.5, push))) + dot(dw, add(about, scale(0.5, spin)))

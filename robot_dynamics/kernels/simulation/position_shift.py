@@ -9,7 +9,7 @@ import math
 
 from ...compiler import inline, routine
 from .. import rows
-from ..bodies import point_velocity
+from ..bodies import velocity_at
 from ..contact.solver import IMPULSE, U
 from ..dense import eliminate
 from ..rows import part3, part3_to, row3
@@ -143,6 +143,6 @@ def longest_shift(robot, joints, ground, settings):
     next_twists(robot, joints.dofs[at.CHANGE])
     longest = 0.0
     for c in range(ground.row.shape[0]):
-        u = point_velocity(robot.w, row_of(ground, c), row3(ground.points, c, at.PLACE), rows.NEXT)
+        u = velocity_at(robot.w, row_of(ground, c), row3(ground.points, c, at.PLACE), rows.NEXT)
         longest = max(longest, dot(u, u))
     return settings.timestep * math.sqrt(longest)

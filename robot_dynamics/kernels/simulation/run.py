@@ -7,7 +7,7 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 from ...compiler import anywhere, inline, lean, routine
 from .. import rows
-from ..bodies import point_position, point_velocity
+from ..bodies import point_position, velocity_at
 from ..contact.solver import IMPULSE, Scratch, largest_residual, solve
 from ..robot import Robot, update_poses
 from ..rows import part3_to, row3, set3
@@ -62,7 +62,7 @@ def point_force(ground, c):
 def locate_point(robot, ground, c):
     """World position and velocity of contact point c, where it touches."""
     _, _, arm, _ = touching(robot, ground, c)
-    return point_position(robot.w, row_of(ground, c), arm), point_velocity(robot.w, row_of(ground, c), arm, rows.W)
+    return point_position(robot.w, row_of(ground, c), arm), velocity_at(robot.w, row_of(ground, c), arm, rows.W)
 
 
 @routine

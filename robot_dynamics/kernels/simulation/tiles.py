@@ -31,7 +31,22 @@ def tile_of(plant, t, step):
     now = c.now[min(t, c.now.shape[0] - 1)]
     now = now[min(step, now.shape[0] - 1) :]
     return at.Plant(
-        Robot((), r.topology, r.parameters[t], r.limbed, r.memory, r.seen, r.w[t], r.factor[t], r.f_ext[t], r.free),
+        Robot(
+            (),
+            r.topology,
+            r.parameters[t],
+            r.limbed,
+            r.memory,
+            r.seen,
+            r.w[t],
+            r.factor[t],
+            r.f_ext[t],
+            r.free,
+            r.carrier,
+            r.depth,
+            r.last,
+            r.coupled,
+        ),
         at.Joints(j.number, j.place, j.data[t], j.dofs[t], j.configurations[t]),
         at.Ground(g.row, g.points[t], g.clusters, g.gaps[t], g.surfaces[t], g.heights[t], g.twins),
         at.State(s.q[t], s.qd[t], s.qdd[t], s.base_rate[t], s.ledger[t], s.last_ledger[t], s.counters[t]),

@@ -7,7 +7,7 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 from ...compiler import inline, routine
 from .. import rows
-from ..bodies import point_position, point_velocity
+from ..bodies import point_position, velocity_at
 from ..contact.spring_damper import explicit_force, linear_force
 from ..rows import part3, row3, row9, set3
 from ..scalar import ZERO3, add, cross, dot, mul, scale, sub, tmul
@@ -85,7 +85,7 @@ def push_power(w, o, t, pushes):
     for k in range(pushes.shape[0]):
         if acts(pushes, k, t):
             i, r, n, f = push_wrench(pushes, k, t)
-            power += dot(f, point_velocity(w, i, r, o)) + dot(n, mul(row9(w, i, rows.RW), row3(w, i, o)))
+            power += dot(f, velocity_at(w, i, r, o)) + dot(n, row3(w, i, o))
     return power
 
 

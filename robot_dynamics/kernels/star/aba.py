@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forward dynamics of a star: ABA.
 
-It goes joint by joint through memory: a step of the plant has more code than the processor keeps at hand, and what it
-runs once it must fetch.
+It goes joint by joint through memory.
 """
 
 from ...compiler import abreast, brief, inline, lane, routine, stack, to_lane
@@ -30,7 +29,6 @@ from .layout import (
     CL,
     DI,
     EFFORT,
-    EXTRA,
     GROUP,
     LINEAR,
     MEMORY,
@@ -56,7 +54,6 @@ from .layout import (
     kept_joint,
     parameter,
     placement,
-    remember_base,
     rigid_body,
     to_base,
 )
@@ -64,10 +61,10 @@ from .wrenches import base_less_wrench, subtract_wrenches
 
 
 @inline
-def articulate(robot, t, limb, M, H, N, extra, memory):
-    """I^a, U, 1/D of joint t (A5, A7) from I^A; `extra` joins its armature; U, 1/D are written."""
+def articulate(robot, t, limb, M, H, N, memory):
+    """I^a, U, 1/D of joint t (A5, A7) from I^A; U, 1/D are written."""
     ul, ua, d = revolute_column(M, H, N)
-    di = 1.0 / (d + lane(robot, parameter(t, ARMATURE, limb)) + extra)
+    di = 1.0 / (d + lane(robot, parameter(t, ARMATURE, limb)))
     o = in_memory(t, limb)
     to_quad3(memory, o + UL * GROUP, ul)
     to_quad3(memory, o + UA * GROUP, ua)
@@ -136,9 +133,8 @@ def articulate_joint(robot, t, limb, memory):
     M, H, N = add_blocks(body_blocks(m, h, inertia), tip)
     f = add(f, ft)
     n = add(n, nt)
-    effort, extra = lane(memory, o + EFFORT * GROUP), lane(memory, o + EXTRA * GROUP)
-    (M, H, N), ul, ua, di = articulate(robot, t, limb, M, H, N, extra, memory)
-    u = effort - n[2]
+    (M, H, N), ul, ua, di = articulate(robot, t, limb, M, H, N, memory)
+    u = lane(memory, o + EFFORT * GROUP) - n[2]
     to_lane(memory, o + U * GROUP, u)
     f, n = project_force((M, H, N), (ul, ua, di), u, (f, n), (cl, ca))
     f, n = force_to_parent(E_, p, f, n)
@@ -159,12 +155,8 @@ def accelerate_joint(robot, t, limb, memory):
 
 
 @routine
-def aba(levels, robot, q, qd, forces, memory, qdd):
-    """ABA: qdd of q, qd and forces; joints are placed in memory, which then holds what the paths of contacts need.
-
-    forces: tau, f_ext, added (nv,), which joins the armature; None: nothing does.
-    """
-    tau, f_ext, added = forces
+def aba(levels, robot, q, qd, tau, f_ext, memory, qdd):
+    """ABA: qdd of q, qd, tau; joints are placed in memory."""
     _, _, iv = dimensions(levels, robot)
     depth = len(levels)
     attacked = nonzero(f_ext)
@@ -175,10 +167,8 @@ def aba(levels, robot, q, qd, forces, memory, qdd):
             pass_inertia(mine, limb, (ZERO6, ZERO9, ZERO6), ZERO3, ZERO3)
         for limb in range(count):
             for j in range(depth):
-                o = in_memory(depth - 1 - j, limb)
-                k = iv + first + limb * depth + j
-                to_lane(mine, o + EFFORT * GROUP, lane(tau, k))
-                to_lane(mine, o + EXTRA * GROUP, 0.0 if added is None else lane(added, k))
+                o = in_memory(depth - 1 - j, limb) + EFFORT * GROUP
+                to_lane(mine, o, lane(tau, iv + first + limb * depth + j))
         for t in range(depth):
             if attacked:
                 subtract_wrenches(levels, own, count, t, 6 + iv + 6 * first, f_ext, mine)
@@ -220,7 +210,6 @@ def base_acceleration(levels, robot, spin, a, tau, f_ext, memory, qdd):
             f = add(f, fl)
             n = add(n, nl)
     M, H, N = inverse_blocks(M, H, N)
-    remember_base(memory, M, H, N)
     a_free, al = apply_blocks(M, H, N, sub(part3(tau, 3), f), sub(part3(tau, 0), n))
     part3_to(qdd, 0, al)
     part3_to(qdd, 3, sub(a_free, a))
@@ -234,5 +223,5 @@ def forward_dynamics(levels, robot, q, qd, tau, f_ext, qdd):
         return False
     memory = stack(MEMORY)
     place(levels, robot, q, qd, memory)
-    aba(levels, robot, q, qd, (tau, f_ext, None), memory, qdd)
+    aba(levels, robot, q, qd, tau, f_ext, memory, qdd)
     return True

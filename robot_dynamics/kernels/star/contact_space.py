@@ -1,150 +1,106 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Paths of contacts and joints of a star, and the Delassus matrix (see `kernels.propagators`)."""
+"""Paths of contacts and joints of a star, and the Delassus matrix (see `kernels.contact_space`)."""
 
 from ...compiler import LANES, QUAD, abreast, combine, combine_rows, inline, lane, routine, stack, to_lane
-from ..lanes import quad3, quad9, to_quad3, to_quad9
-from ..link import accelerate, add_blocks, blocks_to_parent, body_blocks, joint_acceleration, propagate
-from ..rows import part3, set3, set_column3
-from ..scalar import ZERO3, ZERO6, ZERO9, add, cross, dot, inverse_blocks, scale, tmul
-from .aba import articulate
+from ..lanes import quad3, quad9, to_quad3
+from ..rows import part3, part3_to, set3, set_column3
+from ..scalar import ZERO3, cross, cross_rows, scale, sub, tmul
+from .joint_space import respond_limbs, write_accelerations
 from .layout import (
     ATTITUDE,
     AXES,
     BASE_DOFS,
     BASE_ROWS,
     CARRIED_SIZE,
-    DI,
     EMPTY,
-    ENTRY_SIZE,
+    ENTRIES,
     GROUP,
-    JOINT_SIZE,
-    MOST_JOINTS,
+    LOAD,
     ONE_AXIS,
     PATH_SIZE,
-    TAKEN_SIZE,
-    WRENCH_SIZE,
-    E,
-    base_body,
+    PIVOT,
+    PLACE,
+    REACH,
+    axis_of,
     base_inverse,
-    collect,
     dimensions,
     group,
     group_memory,
     in_memory,
-    kept_joint,
-    placement,
     rank,
-    remember_base,
-    rigid_body,
-    write_limb_forces,
 )
-from .motion import attitudes
 
 
 @inline
-def articulate_limb(levels, robot, limb, iq, q, memory):
-    """I^a of the limb ahead as its parent feels it (A5, A7), all that paths need of `aba`."""
+def read_contact(limb, held):
+    """Point and axes (columns of a 3x3 matrix) of the contact that a limb's lane holds, world axes."""
+    return quad3(held, limb), quad9(held, 3 * GROUP + limb)
+
+
+@inline
+def path_joint(t, limb, joint, held, memory, paths):
+    """J^T of joint t of the contacts in the lanes (K1)."""
+    here = 1.0 if t >= lane(joint, limb) else 0.0
+    x, frame = read_contact(limb, held)
+    o = in_memory(t, limb)
+    column = cross(axis_of(o, memory), sub(x, quad3(memory, o + PLACE * GROUP)))
+    to_quad3(paths, t * 3 * GROUP + limb, scale(here, tmul(frame, column)))
+
+
+@inline
+def path_less(t, s, limb, memory, paths):
+    """Take z of joint t out of that of joint s further in."""
+    x = lane(memory, in_memory(t, limb) + (ENTRIES + s) * GROUP)
+    z = sub(quad3(paths, s * 3 * GROUP + limb), scale(x, quad3(paths, t * 3 * GROUP + limb)))
+    to_quad3(paths, s * 3 * GROUP + limb, z)
+
+
+@inline
+def base_less(levels, limb, rows, memory, paths):
+    """Six rows of z of the base less what its joints take: those of `levels`."""
     if len(levels) == 0:
-        return ZERO6, ZERO9, ZERO6
+        return rows
     t = len(levels) - 1
-    E_, p = placement(robot, t, limb, lane(q, iq))
-    m, h, inertia = rigid_body(robot, t, limb)
-    tip = articulate_limb(levels[1:], robot, limb, iq + 1, q, memory)
-    M, H, N = add_blocks(body_blocks(m, h, inertia), tip)
-    to_quad9(memory, in_memory(t, limb) + E * GROUP, E_)
-    blocks, _, _, _ = articulate(robot, t, limb, M, H, N, 0.0, memory)
-    return blocks_to_parent(E_, p, blocks[0], blocks[1], blocks[2])
-
-
-@routine
-def articulated_inertia(levels, robot, q, memory):
-    """What paths need in memory."""
-    _, iq, iv = dimensions(levels, robot)
-    m, h, inertia = base_body(robot)
-    blocks = body_blocks(m, h, inertia)
-    for g, _ in enumerate(levels[0]):
-        own, count, first = group(levels, robot, g)
-        for limb in abreast(count):
-            k = iq + first + limb * len(levels)
-            blocks = add_blocks(blocks, articulate_limb(levels, own, limb, k, q, group_memory(memory, g)))
-    if iv > 0:
-        M, H, N = inverse_blocks(blocks[0], blocks[1], blocks[2])
-        remember_base(memory, M, H, N)
-    attitudes(levels, robot, q, memory)
+    a, b, c, d, e, f = base_less(levels[1:], limb, rows, memory, paths)
+    o = in_memory(t, limb)
+    y = scale(lane(memory, o + PIVOT * GROUP), quad3(paths, t * 3 * GROUP + limb))
+    n, v = quad3(memory, o + REACH * GROUP), quad3(memory, o + (REACH + 3) * GROUP)
+    return (
+        sub(a, scale(n[0], y)),
+        sub(b, scale(n[1], y)),
+        sub(c, scale(n[2], y)),
+        sub(d, scale(v[0], y)),
+        sub(e, scale(v[1], y)),
+        sub(f, scale(v[2], y)),
+    )
 
 
 @inline
-def add_force(force, here, Ri, r, d):
-    """Force and moment plus, where `here` is 1, those of a unit force along d (world axes) at r."""
-    f = scale(here, tmul(Ri, d))
-    return add(force[0], f), add(force[1], cross(r, f))
-
-
-@inline
-def read_forces(axes, carried, o):
-    """A force for each of `axes` on its way inwards, force before moment, from place o on."""
-    if len(axes) == 0:
-        return ()
-    own = quad3(carried, o), quad3(carried, o + 3 * GROUP)
-    return (own, *read_forces(axes[1:], carried, o + 6 * GROUP))
-
-
-@inline
-def write_forces(forces, carried, o):
-    """Write what `read_forces` reads."""
-    if len(forces) == 0:
-        return
-    f, n = forces[0]
-    to_quad3(carried, o, f)
-    to_quad3(carried, o + 3 * GROUP, n)
-    write_forces(forces[1:], carried, o + 6 * GROUP)
-
-
-@inline
-def cross_joint(forces, joint, o, paths):
-    """Write what forces do to a joint, z, into `paths` from o; returns what its parent feels (P5)."""
-    if len(forces) == 0:
-        return ()
-    f, n = forces[0]
-    placed, p, ul, ua, di = joint
-    to_lane(paths, o, n[2])
-    onward = propagate(placed, p, ul, ua, di, n[2], f, n)
-    return (onward, *cross_joint(forces[1:], joint, o + GROUP, paths))
-
-
-@inline
-def add_contact_forces(t, limb, joint, contact, frames, memory, carried):
-    """Add unit forces along the axes of the contact that sits on the body of joint t, or on the base."""
-    here = 1.0 if lane(joint, limb) == t else 0.0
-    o = 12 * int(lane(contact, limb))
-    r = (lane(frames, o), lane(frames, o + 1), lane(frames, o + 2))
-    R = quad9(memory, in_memory(t, limb) + ATTITUDE * GROUP)
-    x, y, z = read_forces(AXES, carried, limb)
-    x = add_force(x, here, R, r, (lane(frames, o + 3), lane(frames, o + 6), lane(frames, o + 9)))
-    y = add_force(y, here, R, r, (lane(frames, o + 4), lane(frames, o + 7), lane(frames, o + 10)))
-    z = add_force(z, here, R, r, (lane(frames, o + 5), lane(frames, o + 8), lane(frames, o + 11)))
-    write_forces((x, y, z), carried, limb)
+def path_base(levels, limb, held, memory, paths, carried):
+    """z of the base."""
+    x, F = read_contact(limb, held)
+    a, b, c = cross_rows(sub(x, quad3(memory, in_memory(len(levels), limb) + PLACE * GROUP)), F)
+    rows = (a, b, c, (F[0], F[1], F[2]), (F[3], F[4], F[5]), (F[6], F[7], F[8]))
+    for k, z in enumerate(base_less(levels, limb, rows, memory, paths)):
+        to_quad3(carried, k * 3 * GROUP + limb, z)
 
 
 @inline
 def assign_lanes(levels, iv, g, contact_rows, count, turn, lanes):
     """Seat contact number `turn`, from 0, of every limb of a group in the limb's lane; returns how many there are.
 
-    lanes: per lane the joint on whose body it sits, or EMPTY, and its number; 1 for joints on whose body any one sits.
+    lanes: per lane the joint on whose body it sits, or EMPTY, and its number.
     All lanes are written at once: what is written number by number cannot be read as a vector for a while.
     """
-    joint, contact, taken = lanes
+    joint, contact = lanes
     waiting = stack(GROUP)
     for limb in abreast(GROUP):
         to_lane(waiting, limb, float(turn))
         to_lane(joint, limb, EMPTY)
         to_lane(contact, limb, 0.0)
-    for t in range(len(levels) + 1):
-        to_lane(taken, t, 0.0)
     for a in range(count):
         own, t = rank(levels, iv, contact_rows[a])
-        to_lane(taken, t, 1.0)
         for limb in abreast(GROUP):
             here = 1.0 if g * GROUP + limb == own else 0.0
             left = lane(waiting, limb) - here
@@ -159,24 +115,30 @@ def assign_lanes(levels, iv, g, contact_rows, count, turn, lanes):
 
 
 @inline
-def propagate_inward(levels, robot, limbs, lanes, frames, memory, workspace):
-    """Carry unit forces along the axes of the assigned contacts to the base, and write what they do to joints (P5)."""
-    joint, contact, taken = lanes
+def hold_contacts(contact, frames, held):
+    """Copy point and axes of the contacts of the lanes side by side."""
+    for limb in abreast(GROUP):
+        o = 12 * int(lane(contact, limb))
+        for k in range(12):
+            to_lane(held, k * GROUP + limb, lane(frames, o + k))
+
+
+@inline
+def paths_of_lanes(levels, limbs, base, lanes, held, memory, workspace):
+    """z of the contacts in the lanes."""
+    joint, _ = lanes
     paths, carried = workspace
     depth = len(levels)
-    for k in range(CARRIED_SIZE):
-        to_lane(carried, k, 0.0)
     for t in range(depth):
-        if lane(taken, t) > 0.0:
+        for limb in abreast(limbs):
+            path_joint(t, limb, joint, held, memory, paths)
+    for t in range(depth):
+        for s in range(t + 1, depth):
             for limb in abreast(limbs):
-                add_contact_forces(t, limb, joint, contact, frames, memory, carried)
+                path_less(t, s, limb, memory, paths)
+    if base > 0:
         for limb in abreast(limbs):
-            crossed = kept_joint(robot, t, limb, memory)
-            forces = cross_joint(read_forces(AXES, carried, limb), crossed, t * 3 * GROUP + limb, paths)
-            write_forces(forces, carried, limb)
-    if lane(taken, depth) > 0.0:
-        for limb in abreast(limbs):
-            add_contact_forces(depth, limb, joint, contact, frames, memory, carried)
+            path_base(levels, limb, held, memory, paths, carried)
 
 
 @inline
@@ -185,7 +147,7 @@ def write_columns(levels, limbs, base, lanes, workspace, memory, z, y):
 
     base: its dofs, and the first of the group.
     """
-    joint, contact, _ = lanes
+    joint, contact = lanes
     paths, carried = workspace
     iv, first = base
     depth = len(levels)
@@ -194,14 +156,13 @@ def write_columns(levels, limbs, base, lanes, workspace, memory, z, y):
             continue
         c = 3 * int(lane(contact, limb))
         if iv > 0:
-            for k, row in enumerate((3, 4, 5, 0, 1, 2)):
-                o = row * GROUP + limb
-                set3(z, k, c, (lane(carried, o), lane(carried, o + 6 * GROUP), lane(carried, o + 12 * GROUP)))
+            for k in range(6):
+                set3(z, k, c, quad3(carried, k * 3 * GROUP + limb))
         for j in range(depth):
             t = depth - 1 - j
             x = quad3(paths, t * 3 * GROUP + limb)
             set3(z, first + limb * depth + j, c, x)
-            set3(y, first + limb * depth + j, c, scale(lane(memory, in_memory(t, limb) + DI * GROUP), x))
+            set3(y, first + limb * depth + j, c, scale(lane(memory, in_memory(t, limb) + PIVOT * GROUP), x))
 
 
 @inline
@@ -219,20 +180,20 @@ def inverse_rows(M, H, N):
 
 @routine
 def contact_paths(levels, robot, memory, count, contact_rows, frames, z, y):
-    """`propagators.contact_path` of `count` contacts, but for `divide`, in rounds of one per limb of a group.
+    """`contact_space.contact_path` of `count` contacts, but for `divide`, in rounds of one per limb of a group.
 
     memory: of `aba`, with attitudes.
     """
     _, _, iv = dimensions(levels, robot)
-    lanes = stack(GROUP), stack(GROUP), stack(TAKEN_SIZE)
-    workspace = stack(PATH_SIZE), stack(CARRIED_SIZE)
+    lanes = stack(GROUP), stack(GROUP)
+    workspace, held = (stack(PATH_SIZE), stack(CARRIED_SIZE)), stack(12 * GROUP)
     for begin in range(0, 3 * count, LANES):
         for k in range(iv, y.shape[0]):
             for c in range(LANES):
                 to_lane(y, k * y.shape[1] + begin + c, 0.0)
     done = 0
     for g, _ in enumerate(levels[0]):
-        own, width, first = group(levels, robot, g)
+        _, width, first = group(levels, robot, g)
         mine = group_memory(memory, g)
         turn = 0
         while done < count:
@@ -241,7 +202,8 @@ def contact_paths(levels, robot, memory, count, contact_rows, frames, z, y):
                 break
             done += count_assigned
             turn += 1
-            propagate_inward(levels, own, width, lanes, frames, mine, workspace)
+            hold_contacts(lanes[1], frames, held)
+            paths_of_lanes(levels, width, iv, lanes, held, mine, workspace)
             write_columns(levels, width, (iv, iv + first), lanes, workspace, mine, z, y)
 
 
@@ -259,23 +221,27 @@ def divide(levels, robot, memory, n, z, y):
 
 @routine
 def joint_path(levels, robot, memory, v, c, z, y):
-    """`propagators.joint_path` of the joint with qd[v], but for `divide`."""
+    """`contact_space.joint_path` of the joint with qd[v], but for `divide`."""
     _, _, iv = dimensions(levels, robot)
     depth = len(levels)
     limb = (v - iv) // depth
-    own, _, _ = group(levels, robot, limb // GROUP)
     mine = group_memory(memory, limb // GROUP)
     for k in range(z.shape[0]):
         z[k, c] = 0.0
         y[k, c] = 0.0
+    lane_of = limb % GROUP
+    start = depth - 1 - (v - iv) % depth
+    z[v, c] = 1.0
     f, n = ZERO3, ZERO3
-    for j in range((v - iv) % depth, -1, -1):
-        i = iv + limb * depth + j
-        E_, p, ul, ua, di = kept_joint(own, depth - 1 - j, limb % GROUP, mine)
-        s = 1.0 if i == v else n[2]
-        z[i, c] = s
-        y[i, c] = di * s
-        f, n = propagate(E_, p, ul, ua, di, s, f, n)
+    for t in range(start, depth):
+        i = iv + limb * depth + depth - 1 - t
+        o = in_memory(t, lane_of)
+        x = z[i, c]
+        y[i, c] = lane(mine, o + PIVOT * GROUP) * x
+        for s in range(t + 1, depth):
+            z[iv + limb * depth + depth - 1 - s, c] -= lane(mine, o + (ENTRIES + s) * GROUP) * x
+        n = sub(n, scale(y[i, c], quad3(mine, o + REACH * GROUP)))
+        f = sub(f, scale(y[i, c], quad3(mine, o + (REACH + 3) * GROUP)))
     if iv > 0:
         set_column3(z, 0, c, n)
         set_column3(z, 3, c, f)
@@ -336,7 +302,7 @@ def couple_all(levels, base, robot, g, counts, contact_rows, paths, A):
 
 @routine
 def delassus_matrix(levels, robot, g, counts, contact_rows, paths, A):
-    """`propagators.delassus_matrix`, a row of A at a time, symmetric to rounding: y is zero at joints of other limbs.
+    """`contact_space.delassus_matrix`, a row of A at a time, symmetric to rounding: y is zero at joints of other limbs.
 
     counts: contacts and rows. paths: z, y.
     """
@@ -347,82 +313,71 @@ def delassus_matrix(levels, robot, g, counts, contact_rows, paths, A):
 
 
 @inline
-def respond_limb(levels, robot, limb, iv, memory, motion, given, x):
-    """Accelerations of the joints ahead, whose part of D^-1 z is `given`, of that of their parent: a, al (P15)."""
+def inner_factors(levels, t, limb, memory):
+    """Factors of the rows of a limb in row t of L^-1, but for the base: those of the joints further in, then 1."""
     if len(levels) == 0:
-        return
-    t = len(levels) - 1
-    own = lane(given, iv)
-    a, al = motion
-    E_, p, ul, ua, di = kept_joint(robot, t, limb, memory)
-    a, al = accelerate(E_, p, a, al, ZERO3, ZERO3)
-    qdd = own + joint_acceleration(ul, ua, di, 0.0, a, al)
-    to_lane(x, t * GROUP + limb, qdd)
-    respond_limb(levels[1:], robot, limb, iv + 1, memory, (a, (al[0], al[1], al[2] + qdd)), given, x)
+        return (1.0,)
+    s = t + len(levels)
+    return (-lane(memory, in_memory(t, limb) + (ENTRIES + s) * GROUP), *inner_factors(levels[1:], t, limb, memory))
 
 
 @inline
-def effort_paths(levels, robot, limb, memory, paths):
-    """Unit efforts of the joints ahead, nearest first, as their parent feels them (P10)."""
-    if len(levels) == 0:
+def base_factors(base, t, limb, memory):
+    """The same of the rows of a free base, -1/D times the reach of joint t; () where `base` is ()."""
+    if len(base) == 0:
         return ()
-    t = len(levels) - 1
-    E_, p, ul, ua, di = joint = kept_joint(robot, t, limb, memory)
-    outer = effort_paths(levels[1:], robot, limb, memory, paths)
-    onward = cross_joint(outer, joint, t * MOST_JOINTS * GROUP + limb, paths)
-    return (propagate(E_, p, ul, ua, di, 1.0, ZERO3, ZERO3), *onward)
+    o = in_memory(t, limb)
+    g = -lane(memory, o + PIVOT * GROUP)
+    n, f = scale(g, quad3(memory, o + REACH * GROUP)), scale(g, quad3(memory, o + (REACH + 3) * GROUP))
+    return (*n, *f)
 
 
 @inline
-def joint_response(levels, limb, iv, t, motion, unit_paths, given):
-    """Acceleration of joint t to `given` D^-1 z, by the path of its unit effort (P12).
-
-    motion: a, al of the base. unit_paths: paths of the unit efforts, at the base and at the joints.
-    """
-    a, al = motion
-    reach, paths = unit_paths
-    own = iv + len(levels) - 1 - t
-    o = t * 6 * GROUP + limb
-    qdd = lane(given, own) + dot(quad3(reach, o), al) + dot(quad3(reach, o + 3 * GROUP), a)
-    for k in range(len(levels) - 1 - t):
-        qdd += lane(paths, ((t + 1 + k) * MOST_JOINTS + k) * GROUP + limb) * lane(given, own - 1 - k)
-    return qdd
+def respond_limb(levels, base, first, limb, n, memory, y):
+    """Rows of a limb, the first one `first`, of L^-1 y; levels: joints whose rows are done, then that at hand."""
+    wide = y.shape[1]
+    for j, _ in enumerate(levels):
+        t = len(levels) - 1 - j
+        factors = base_factors(base, t, limb, memory), inner_factors(levels[:j], t, limb, memory)
+        for begin in range(0, n, QUAD):
+            combine(
+                y, (first + j) * wide + begin, factors[0], (y, begin, wide), factors[1], (y, first * wide + begin, wide)
+            )
 
 
 @routine
-def respond_all(levels, robot, memory, X):
-    """`respond` of every row of X (n, nv), by the paths of the unit efforts of all joints."""
+def respond_columns(levels, robot, memory, n, y):
+    """`contact_space.respond_columns`, but that the base's rows stay in world axes."""
     _, _, iv = dimensions(levels, robot)
-    reach, paths, x = stack(WRENCH_SIZE), stack(ENTRY_SIZE), stack(JOINT_SIZE)
     for g, _ in enumerate(levels[0]):
-        own, count, first = group(levels, robot, g)
+        _, count, first = group(levels, robot, g)
+        mine = group_memory(memory, g)
         for limb in range(count):
-            forces = effort_paths(levels, own, limb, group_memory(memory, g), paths)
-            write_limb_forces(forces, len(levels) - 1, limb, reach)
-        for c in range(X.shape[0]):
-            given = X[c]
-            a, al = ZERO3, ZERO3
+            k = iv + first + limb * len(levels)
             if iv > 0:
-                a, al = part3(given, 3), part3(given, 0)
-            for limb in range(count):
-                k = iv + first + limb * len(levels)
-                for t in range(len(levels)):
-                    qdd = joint_response(levels, limb, k, t, (a, al), (reach, paths), given)
-                    to_lane(x, t * GROUP + limb, qdd)
-            collect(levels, count, x, iv + first, given)
+                respond_limb(levels, BASE_ROWS, k, limb, n, mine, y)
+            else:
+                respond_limb(levels, (), k, limb, n, mine, y)
 
 
 @routine
 def respond(levels, robot, memory, X):
-    """`propagators.respond` of one row X (nv,)."""
+    """`contact_space.respond` of one row X (nv,)."""
     _, _, iv = dimensions(levels, robot)
-    x = stack(JOINT_SIZE)
+    depth = len(levels)
     a, al = ZERO3, ZERO3
     if iv > 0:
         a, al = part3(X, 3), part3(X, 0)
+        R = quad9(memory, in_memory(depth, 0) + ATTITUDE * GROUP)
+        part3_to(X, 0, tmul(R, al))
+        part3_to(X, 3, tmul(R, a))
     for g, _ in enumerate(levels[0]):
-        own, count, first = group(levels, robot, g)
+        _, count, first = group(levels, robot, g)
+        mine = group_memory(memory, g)
         for limb in range(count):
-            k = iv + first + limb * len(levels)
-            respond_limb(levels, own, limb, k, group_memory(memory, g), (a, al), X, x)
-        collect(levels, count, x, iv + first, X)
+            for j in range(depth):
+                o = in_memory(depth - 1 - j, limb)
+                x = lane(X, iv + first + limb * depth + j)
+                to_lane(mine, o + LOAD * GROUP, x)
+        respond_limbs(levels, count, a, al, mine)
+        write_accelerations(levels, count, iv + first, mine, X)

@@ -10,7 +10,7 @@ what recursions walk along; an entry has a number for each group of limbs that g
 import numpy as np
 
 from ...compiler import LANES, QUAD, abreast, inline, lane, to_lane
-from ..lanes import aligned, quad3, quad6, quad9, to_quad3
+from ..lanes import aligned, quad3, quad6, quad9, to_quad3, to_quad6
 from ..link import revolute_placement, root_motion
 from ..rows import (
     BODY,
@@ -46,11 +46,22 @@ MOST_JOINTS = 8
 """Most joints of a limb: the recursion's compile time grows with them."""
 
 E, CL, CA, UL, UA, DI, U, KEPT = 0, 9, 12, 15, 18, 21, 22, 23
-"""Columns of what ABA keeps of a joint on its way back, and their number."""
-SPIN, LINEAR, ANGULAR, EFFORT, EXTRA, SPEED, ATTITUDE, PLACE, RATE, JOINT = 23, 26, 29, 32, 33, 34, 37, 46, 49, 50
-"""Columns of a joint in memory, behind those: angular velocity; acceleration of the origin, and angular one; joint
-effort, and what joins its armature; velocity of the origin; attitude and origin in the world; joint rate. Their number.
-The base stands behind the joint nearest to it."""
+"""Columns of what ABA keeps of a joint on its way back, and their number. The base stands behind the joint nearest to
+it."""
+EFFORT = 32
+"""Joint effort, for ABA."""
+SPIN, LINEAR, ANGULAR, RATE = 23, 26, 29, 33
+"""Angular velocity; acceleration of the origin, and angular one; joint rate: for ABA in its own axes, else in world
+axes."""
+ATTITUDE, PLACE, OFFSET, SPEED, BODY_M, BODY_H, BODY_I = 0, 9, 12, 15, 34, 35, 38
+"""In world axes, in memory that ABA does not use: pose; origin from the parent's; velocity of the origin; m, h, I of
+the body."""
+FORCE, TORQUE, PIVOT, LOAD, REACH, ENTRIES, JOINT = 44, 47, 50, 51, 52, 58, 66
+"""The environment's wrench on the body; pivot D, then 1/D; effort less C, L^-T times it, then the acceleration; what
+the base feels of a unit acceleration, moment and force; entries of the row of H, then of L, with the joints further
+in. Number of columns."""
+COSINE, SINE = PIVOT, LOAD
+"""Of the joint angle, until the rows of H are opened."""
 PASSED_M, PASSED_H, PASSED_N, PASSED_F, PASSED_T, PASSED_SIZE = 0, 6, 15, 21, 24, 27
 """Columns of the articulated inertia and bias force that a joint passes to its parent, and their number."""
 
@@ -69,7 +80,6 @@ EMPTY = -1.0
 """Joint of a lane without a contact."""
 AXES, ONE_AXIS, BASE_ROWS = (0, 1, 2), (0,), (0, 1, 2, 3, 4, 5)
 """Of a contact and of a scalar row, which are as many columns; rows of a free base. Recursions run on their lengths."""
-TAKEN_SIZE = MOST_JOINTS + 1
 PATH_SIZE = MOST_JOINTS * 3 * GROUP
 CARRIED_SIZE = 18 * GROUP
 WRENCH_SIZE = MOST_JOINTS * 6 * GROUP
@@ -152,6 +162,31 @@ def rigid_body(robot, t, limb):
         lane(robot, parameter(t, MASS, limb)),
         quad3(robot, parameter(t, MOMENT, limb)),
         quad6(robot, parameter(t, INERTIA, limb)),
+    )
+
+
+@inline
+def axis_of(o, memory):
+    """Axis of the joint in memory at o, world axes."""
+    o += ATTITUDE * GROUP
+    return lane(memory, o + 2 * GROUP), lane(memory, o + 5 * GROUP), lane(memory, o + 8 * GROUP)
+
+
+@inline
+def write_body(o, m, h, J, memory):
+    """Write what `body_in_world` reads."""
+    to_lane(memory, o + BODY_M * GROUP, m)
+    to_quad3(memory, o + BODY_H * GROUP, h)
+    to_quad6(memory, o + BODY_I * GROUP, J)
+
+
+@inline
+def body_in_world(o, memory):
+    """m, h, I, world axes, of the body in memory at o."""
+    return (
+        lane(memory, o + BODY_M * GROUP),
+        quad3(memory, o + BODY_H * GROUP),
+        quad6(memory, o + BODY_I * GROUP),
     )
 
 

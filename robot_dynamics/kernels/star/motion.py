@@ -2,24 +2,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """Poses and twists of a star, its energy, momentum and second moment."""
 
-from ...compiler import abreast, inline, lane, routine, stack
+from ...compiler import abreast, inline, lane, routine, stack, to_lane
 from .. import rows
 from ..lanes import quad3, quad9, to_quad3, to_quad9
-from ..link import body_books, composite_to_parent
-from ..rows import ARMATURE, P0, part3, part3_to, part4, set3, set9
-from ..scalar import IDENTITY, ZERO3, add, add6, cross, matmul, mul, quaternion_matrix, sub, tmul
-from .aba import place
+from ..link import body_momentum, in_world, plus_along, revolute_placement, shift_composite, velocity_off
+from ..rows import ARMATURE, P0, R0, part3, part3_to, part4, set3, set9
+from ..scalar import (
+    IDENTITY,
+    ZERO3,
+    add,
+    add6,
+    congruence,
+    cross,
+    dot,
+    matmul,
+    mul,
+    quaternion_matrix,
+    scale,
+    scale6,
+    sincos,
+)
 from .layout import (
     ATTITUDE,
     BASE_DOFS,
+    COSINE,
     GROUP,
+    OFFSET,
     PLACE,
     RATE,
+    SINE,
     SPEED,
     SPIN,
     WRENCH_SIZE,
-    E,
+    axis_of,
     base_body,
+    body_in_world,
     dimensions,
     group,
     group_memory,
@@ -28,110 +45,151 @@ from .layout import (
     rank,
     rigid_body,
     to_base,
+    write_body,
 )
 
 
 @inline
-def update_attitude(t, limb, E_, memory):
-    """Write the attitude of joint t in the world from that of its parent and return it."""
-    R = matmul(quad9(memory, in_memory(t + 1, limb) + ATTITUDE * GROUP), E_)
-    to_quad9(memory, in_memory(t, limb) + ATTITUDE * GROUP, R)
-    return R
+def books(m, h, J, x, spin, v):
+    """First moment, linear and angular momentum about the world's origin, and energy of a body with its origin at x."""
+    f, n = body_momentum(m, h, J, spin, v)
+    return add(h, scale(m, x)), f, add(n, cross(x, f)), 0.5 * (dot(v, f) + dot(spin, n))
 
 
 @inline
-def base_attitude(levels, robot, q, memory):
-    """Write the base's attitude, which all limbs share, and return it."""
-    R = IDENTITY
+def turn_joint(t, limb, angle, rate, memory):
+    """Write rate, cosine and sine of joint t."""
+    o = in_memory(t, limb)
+    c, s = sincos(angle)
+    to_lane(memory, o + COSINE * GROUP, c)
+    to_lane(memory, o + SINE * GROUP, s)
+    to_lane(memory, o + RATE * GROUP, rate)
+
+
+@inline
+def move_joint(robot, t, limb, memory):
+    """Write pose, twist and inertia of joint t, turned, from its parent's; returns `books` of the body behind it."""
+    o, c = in_memory(t, limb), in_memory(t + 1, limb)
+    at_rest, p = quad9(robot, parameter(t, R0, limb)), quad3(robot, parameter(t, P0, limb))
+    E, p = revolute_placement(at_rest, p, lane(memory, o + COSINE * GROUP), lane(memory, o + SINE * GROUP))
+    rate = lane(memory, o + RATE * GROUP)
+    Rc = quad9(memory, c + ATTITUDE * GROUP)
+    spin = quad3(memory, c + SPIN * GROUP)
+    R, d = matmul(Rc, E), mul(Rc, p)
+    x = add(quad3(memory, c + PLACE * GROUP), d)
+    v = velocity_off(quad3(memory, c + SPEED * GROUP), spin, d)
+    spin = plus_along(spin, rate, (R[2], R[5], R[8]))
+    m, h, inertia = rigid_body(robot, t, limb)
+    h, J = mul(R, h), congruence(R, inertia)
+    to_quad9(memory, o + ATTITUDE * GROUP, R)
+    to_quad3(memory, o + OFFSET * GROUP, d)
+    to_quad3(memory, o + PLACE * GROUP, x)
+    to_quad3(memory, o + SPIN * GROUP, spin)
+    to_quad3(memory, o + SPEED * GROUP, v)
+    write_body(o, m, h, J, memory)
+    moment, linear, angular, energy = books(m, h, J, x, spin, v)
+    return moment, linear, angular, energy + 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
+
+
+@inline
+def move_limb(levels, robot, limb, memory):
+    """`move_joint` of the joints ahead; returns their sums."""
+    if len(levels) == 0:
+        return ZERO3, ZERO3, ZERO3, 0.0
+    moment, linear, angular, energy = move_joint(robot, len(levels) - 1, limb, memory)
+    m, f, n, e = move_limb(levels[1:], robot, limb, memory)
+    return add(moment, m), add(linear, f), add(angular, n), energy + e
+
+
+@inline
+def move_base(levels, robot, q, qd, memory):
+    """Write pose and twist of the base for all limbs, its inertia for the first; returns its `books`."""
+    R, x, spin, v = IDENTITY, ZERO3, ZERO3, ZERO3
     if robot[BASE_DOFS] > 0.0:
         Q = part4(q, 3)
-        R = quaternion_matrix(Q[0], Q[1], Q[2], Q[3])
+        R, x = quaternion_matrix(Q[0], Q[1], Q[2], Q[3]), part3(q, 0)
+        spin, v = in_world(R, part3(qd, 0)), in_world(R, part3(qd, 3))
+    m, h, inertia = base_body(robot)
+    h, J = mul(R, h), congruence(R, inertia)
     for g, _ in enumerate(levels[0]):
+        mine = group_memory(memory, g)
         for limb in abreast(GROUP):
-            to_quad9(group_memory(memory, g), in_memory(len(levels), limb) + ATTITUDE * GROUP, R)
-    return R
+            o = in_memory(len(levels), limb)
+            own = 1.0 if g * GROUP + limb == 0 else 0.0
+            to_quad9(mine, o + ATTITUDE * GROUP, R)
+            write_body(o, own * m, scale(own, h), scale6(own, J), mine)
+        to_base(levels, PLACE, x, mine)
+        to_base(levels, SPIN, spin, mine)
+        to_base(levels, SPEED, v, mine)
+    return books(m, h, J, x, spin, v)
 
 
 @routine
-def attitudes(levels, robot, q, memory):
-    """Write the attitudes of all joints, which are placed."""
-    base_attitude(levels, robot, q, memory)
+def update_motion(levels, robot, memory, q, qd, out):
+    """`tree.joint_space.update_motion` of all joints; its sums into `out` (10,)."""
+    _, iq, iv = dimensions(levels, robot)
+    depth = len(levels)
+    moment, linear, angular, energy = move_base(levels, robot, q, qd, memory)
     for g, _ in enumerate(levels[0]):
-        _, count, _ = group(levels, robot, g)
+        own, count, first = group(levels, robot, g)
         mine = group_memory(memory, g)
-        for j in range(len(levels)):
+        for j in range(depth):
             for limb in abreast(count):
-                t = len(levels) - 1 - j
-                update_attitude(t, limb, quad9(mine, in_memory(t, limb) + E * GROUP), mine)
-
-
-@inline
-def update_pose(robot, t, limb, memory):
-    """Write pose and twist of joint t, placed, from its parent's.
-
-    Returns `body_books` of the body behind it.
-    """
-    o, c = in_memory(t, limb), in_memory(t + 1, limb)
-    R, xc = quad9(memory, c + ATTITUDE * GROUP), quad3(memory, c + PLACE * GROUP)
-    w, v = quad3(memory, c + SPIN * GROUP), quad3(memory, c + SPEED * GROUP)
-    p = quad3(robot, parameter(t, P0, limb))
-    m, h, inertia = rigid_body(robot, t, limb)
-    E_, wi, rate = quad9(memory, o + E * GROUP), quad3(memory, o + SPIN * GROUP), lane(memory, o + RATE * GROUP)
-    Ri = update_attitude(t, limb, E_, memory)
-    xi = add(xc, mul(R, p))
-    vi = tmul(E_, add(v, cross(w, p)))
-    moment, linear, angular, energy = body_books(m, h, inertia, Ri, xi, wi, vi)
-    energy += 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
-    to_quad3(memory, o + PLACE * GROUP, xi)
-    to_quad3(memory, o + SPEED * GROUP, vi)
-    return moment, linear, angular, energy
+                k = first + limb * depth + j
+                turn_joint(depth - 1 - j, limb, lane(q, iq + k), lane(qd, iv + k), mine)
+        for limb in abreast(count):
+            more = move_limb(levels, own, limb, mine)
+            moment = add(moment, more[0])
+            linear = add(linear, more[1])
+            angular = add(angular, more[2])
+            energy += more[3]
+    part3_to(out, 0, moment)
+    part3_to(out, 3, linear)
+    part3_to(out, 6, angular)
+    out[9] = energy
 
 
 @routine
 def second_moment(levels, robot, memory):
-    """`bodies.second_moment` of a robot with a free base, at the poses that `energy_and_momentum` left."""
+    """Rotational inertia of a robot with a free base about the world's origin, at the poses of `update_motion`."""
     base = in_memory(len(levels), 0)
     R, x = quad9(memory, base + ATTITUDE * GROUP), quad3(memory, base + PLACE * GROUP)
     m, h, inertia = base_body(robot)
-    total = composite_to_parent(R, x, m, h, inertia)[1]
+    total = shift_composite(x, m, mul(R, h), congruence(R, inertia))[1]
     for g, _ in enumerate(levels[0]):
-        own, count, _ = group(levels, robot, g)
+        _, count, _ = group(levels, robot, g)
         mine = group_memory(memory, g)
         for t in range(len(levels)):
             for limb in abreast(count):
-                total = add6(total, moment_of_joint(own, t, limb, mine))
+                o = in_memory(t, limb)
+                m, h, J = body_in_world(o, mine)
+                total = add6(total, shift_composite(quad3(mine, o + PLACE * GROUP), m, h, J)[1])
     return total
 
 
 @inline
-def moment_of_joint(robot, t, limb, memory):
-    """Rotational inertia of the body of joint t about the world's origin, world axes."""
-    o = in_memory(t, limb)
-    m, h, inertia = rigid_body(robot, t, limb)
-    R, x = quad9(memory, o + ATTITUDE * GROUP), quad3(memory, o + PLACE * GROUP)
-    return composite_to_parent(R, x, m, h, inertia)[1]
-
-
-@inline
-def add_motion(t, limb, x, v, w, memory):
-    """Add the rigid motion with velocity v at x and angular velocity w, world axes, to the twist of joint t."""
-    o = in_memory(t, limb)
-    R, arm = quad9(memory, o + ATTITUDE * GROUP), sub(quad3(memory, o + PLACE * GROUP), x)
-    spin = add(quad3(memory, o + SPIN * GROUP), tmul(R, w))
-    speed = add(quad3(memory, o + SPEED * GROUP), tmul(R, add(v, cross(w, arm))))
-    to_quad3(memory, o + SPIN * GROUP, spin)
-    to_quad3(memory, o + SPEED * GROUP, speed)
+def turn_on(t, limb, memory):
+    """Write the twist of joint t from its parent's, rounded as in `move_joint`."""
+    o, c = in_memory(t, limb), in_memory(t + 1, limb)
+    spin = quad3(memory, c + SPIN * GROUP)
+    v = velocity_off(quad3(memory, c + SPEED * GROUP), spin, quad3(memory, o + OFFSET * GROUP))
+    to_quad3(memory, o + SPEED * GROUP, v)
+    to_quad3(memory, o + SPIN * GROUP, plus_along(spin, lane(memory, o + RATE * GROUP), axis_of(o, memory)))
 
 
 @routine
-def add_motions(levels, robot, memory, x, v, w):
-    """`add_motion` of the base and all joints."""
+def update_base_twist(levels, robot, memory, qd):
+    """Twists of a free base with the velocity qd, and of all joints, at the poses and rates of `update_motion`."""
+    depth = len(levels)
+    R = quad9(memory, in_memory(depth, 0) + ATTITUDE * GROUP)
     for g, _ in enumerate(levels[0]):
         _, count, _ = group(levels, robot, g)
         mine = group_memory(memory, g)
-        for t in range(len(levels) + 1):
+        to_base(levels, SPIN, in_world(R, part3(qd, 0)), mine)
+        to_base(levels, SPEED, in_world(R, part3(qd, 3)), mine)
+        for j in range(depth):
             for limb in abreast(count):
-                add_motion(t, limb, x, v, w, mine)
+                turn_on(depth - 1 - j, limb, mine)
 
 
 @routine
@@ -159,6 +217,8 @@ def write_rows(levels, robot, memory, seen, w):
         i = seen[k]
         if i < 0:
             break
+        if i <= iv // 6:  # world and base
+            continue
         limb, t = rank(levels, iv, i)
         mine, o = group_memory(memory, limb // GROUP), in_memory(t, limb % GROUP)
         R, x = quad9(mine, o + ATTITUDE * GROUP), quad3(mine, o + PLACE * GROUP)
@@ -174,65 +234,37 @@ def write_row(i, R, x, spin, v, w):
     set3(w, i, rows.V, v)
 
 
-@routine
-def energy_and_momentum(levels, robot, memory, q, qd, out):
-    """`propagators.books_of` into `out` (10,), leaving poses and twists of all rows in memory."""
-    _, _, iv = dimensions(levels, robot)
-    place(levels, robot, q, qd, memory)
-    R, x, spin, v = base_attitude(levels, robot, q, memory), ZERO3, ZERO3, ZERO3
-    if iv > 0:
-        x, spin, v = part3(q, 0), part3(qd, 0), part3(qd, 3)
-    m, h, inertia = base_body(robot)
-    moment, linear, angular, energy = body_books(m, h, inertia, R, x, spin, v)
-    for g, _ in enumerate(levels[0]):
-        own, count, _ = group(levels, robot, g)
-        mine = group_memory(memory, g)
-        to_base(levels, PLACE, x, mine)
-        to_base(levels, SPEED, v, mine)
-        for j in range(len(levels)):
-            for limb in abreast(count):
-                more = update_pose(own, len(levels) - 1 - j, limb, mine)
-                moment = add(moment, more[0])
-                linear = add(linear, more[1])
-                angular = add(angular, more[2])
-                energy += more[3]
-    part3_to(out, 0, moment)
-    part3_to(out, 3, linear)
-    part3_to(out, 6, angular)
-    out[9] = energy
-
-
 @inline
-def twist_limb(levels, robot, limb, iv, qd, memory, twist, out):
-    """Twists of the joints ahead, own axes (R1), of that of their parent: angular and linear velocity."""
+def twist_limb(levels, limb, iv, qd, memory, twist, out):
+    """Twists of the joints ahead, of that of their parent: angular and linear velocity, world axes."""
     if len(levels) == 0:
         return
     spin, v = twist
     t = len(levels) - 1
-    rate = lane(qd, iv)
-    E_ = quad9(memory, in_memory(t, limb) + E * GROUP)
-    v = tmul(E_, add(v, cross(spin, quad3(robot, parameter(t, P0, limb)))))
-    spin = add(tmul(E_, spin), (0.0, 0.0, rate))
+    o = in_memory(t, limb)
+    v = add(v, cross(spin, quad3(memory, o + OFFSET * GROUP)))
+    spin = add(spin, scale(lane(qd, iv), axis_of(o, memory)))
     to_quad3(out, t * 6 * GROUP + limb, spin)
     to_quad3(out, (t * 6 + 3) * GROUP + limb, v)
-    twist_limb(levels[1:], robot, limb, iv + 1, qd, memory, (spin, v), out)
+    twist_limb(levels[1:], limb, iv + 1, qd, memory, (spin, v), out)
 
 
 @routine
 def twists(levels, robot, memory, seen, qd, o, w):
-    """`bodies.twists` of a free base and of `seen` rows; memory: of `aba` at the robot's q."""
+    """`tree.joint_space.update_twists` of a free base and of `seen` rows."""
     _, _, iv = dimensions(levels, robot)
     out = stack(WRENCH_SIZE)
     spin, v = ZERO3, ZERO3
     if iv > 0:
-        spin, v = part3(qd, 0), part3(qd, 3)
+        R = quad9(memory, in_memory(len(levels), 0) + ATTITUDE * GROUP)
+        spin, v = mul(R, part3(qd, 0)), mul(R, part3(qd, 3))
         set3(w, 1, o, spin)
         set3(w, 1, o + 3, v)
     for g, _ in enumerate(levels[0]):
-        own, count, first = group(levels, robot, g)
+        _, count, first = group(levels, robot, g)
         for limb in range(count):
             k = iv + first + limb * len(levels)
-            twist_limb(levels, own, limb, k, qd, group_memory(memory, g), (spin, v), out)
+            twist_limb(levels, limb, k, qd, group_memory(memory, g), (spin, v), out)
         for k in range(seen.shape[0]):
             i = seen[k]
             if i < 0:

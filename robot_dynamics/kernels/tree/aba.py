@@ -64,14 +64,13 @@ from .placement import clear_world, external, fits, placement, turn
 
 
 @inline
-def aba_outward(topology, parameters, q, qd, f_ext, w, there):
-    """Pass 1 of ABA: placement unless it is `there`, velocity, c_i, I^A = I, p^A = v x* I v - f^X."""
-    if not there:
-        turn(topology, parameters, q, w)
+def aba_outward(topology, parameters, q, qd, f_ext, w):
+    """Pass 1 of ABA: placement, velocity, c_i, I^A = I, p^A = v x* I v - f^X."""
+    turn(topology, parameters, q, w)
     set3(w, 0, W, ZERO3)
     for i in range(1, topology.shape[0]):
         j = parent(topology, i)
-        placed, p = (row9(w, i, E), row3(w, i, P)) if there else placement(topology, parameters, i, q, w)
+        placed, p = placement(topology, parameters, i, q, w)
         wj = row3(w, j, W)
         wi, cl, ca = motion(topology, parameters, i, placed, wj, cross(wj, cross(wj, p)), qd)
         h = row3(parameters, i, MOMENT)
@@ -130,12 +129,12 @@ def add_to_parent(w, j, M_, H_, N_, f, n):
 
 
 @inline
-def bare(topology, parameters, i, added):
+def bare(topology, parameters, i):
     """Whether row i is a revolute joint without rotor and armature: then I^a S = 0."""
     if topology[i, KIND] != REVOLUTE:
         return False
     rotor = row3(parameters, i, ROTOR)
-    return parameters[i, ARMATURE] + added[first_v(topology, i)] == 0.0 and dot(rotor, rotor) == 0.0
+    return parameters[i, ARMATURE] == 0.0 and dot(rotor, rotor) == 0.0
 
 
 @inline
@@ -164,7 +163,7 @@ def bare_inward(topology, i, tau, w):
 
 
 @inline
-def inward(topology, parameters, i, qd, tau, added, w):
+def inward(topology, parameters, i, qd, tau, w):
     """Row of any joint but a free one in pass 2; its rotor turns with the parent too (G4)."""
     j = parent(topology, i)
     iv = first_v(topology, i)
@@ -186,7 +185,7 @@ def inward(topology, parameters, i, qd, tau, added, w):
         ua = add(ua, kappa)
         u = tau[iv] - along(kind, f, n) + dot(kappa, ca)
         add3(w, j, T, scale(qd[iv], cross(row3(w, j, W), rotor)))
-        d += parameters[i, ARMATURE] + added[iv]
+        d += parameters[i, ARMATURE]
         di = 1.0 / d if d != 0.0 else 0.0
     keep_joint(w, i, ul, ua, di, u)
     if j > 0:
@@ -198,15 +197,15 @@ def inward(topology, parameters, i, qd, tau, added, w):
 
 
 @inline
-def aba_inward(topology, parameters, qd, tau, added, w):
-    """Pass 2 of ABA (A5-A8) from the leaves to the root; `added` (nv,) joins the armature in D."""
+def aba_inward(topology, parameters, qd, tau, w):
+    """Pass 2 of ABA (A5-A8) from the leaves to the root."""
     for i in range(topology.shape[0] - 1, 0, -1):
         if topology[i, KIND] == FREE:
             free_inward(topology, i, tau, w)
-        elif bare(topology, parameters, i, added):
+        elif bare(topology, parameters, i):
             bare_inward(topology, i, tau, w)
         else:
-            inward(topology, parameters, i, qd, tau, added, w)
+            inward(topology, parameters, i, qd, tau, w)
 
 
 @inline
@@ -239,10 +238,8 @@ def aba_accelerations(topology, g, w, qdd):
 def aba(topology, parameters, q, qd, tau, f_ext, w, qdd):
     """ABA: qdd of q, qd, tau. Not for models with mimic joints."""
     clear_world(w)
-    for k in range(qd.shape[0]):
-        qdd[k] = 0.0
-    aba_outward(topology, parameters, q, qd, f_ext, w, False)
-    aba_inward(topology, parameters, qd, tau, qdd, w)  # nothing joins the armature
+    aba_outward(topology, parameters, q, qd, f_ext, w)
+    aba_inward(topology, parameters, qd, tau, w)
     aba_accelerations(topology, row3(parameters, 0, GRAVITY), w, qdd)
 
 

@@ -22,8 +22,8 @@ def articulated(topology, parameters, q, qd, tau, f_ext, inertia, bias):
     """I^A (nb, 6, 6) and p^A (nb, 6) of every body (A5-A8), [angular; linear], link axes; 0 for the world."""
     w = np.empty((topology.shape[0], WORKSPACE))
     clear_world(w)
-    aba_outward(topology, parameters, q, qd, f_ext, w, False)
-    aba_inward(topology, parameters, qd, tau, np.zeros(qd.shape[0]), w)
+    aba_outward(topology, parameters, q, qd, f_ext, w)
+    aba_inward(topology, parameters, qd, tau, w)
     inertia[:, :, :] = 0.0
     bias[:, :] = 0.0
     for i in range(1, topology.shape[0]):

@@ -1,15 +1,15 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""How contacts feel each other: by test forces, one run of forward dynamics for each, or by propagators, in one sweep.
+"""How contacts feel each other: by test forces, one run of forward dynamics for each, or all in one sweep.
 
 The contact inertia's inverse J H^-1 J^T says how each contact point accelerates under a unit force at every other one.
-Naively each force is tried: k points cost 3 k runs of ABA. Propagators carry all forces to the root and back in one.
+Naively each force is tried: k points cost 3 k runs of ABA. The factors of H carry all forces to the root in one sweep.
 Twelve contact points on the feet of a standing quadruped. Times depend on the machine and go to stderr.
 
 It prints:
 
     12 contact points on a robot with 18 degrees of freedom
-    naive: 37 runs of forward dynamics; propagators: one sweep
+    naive: 37 runs of forward dynamics; by the factors of H: one sweep
     largest difference of both, over the largest entry: below 1e-12
 """
 
@@ -36,7 +36,7 @@ def naive() -> np.ndarray:
     return np.array([J @ (rd.forward_dynamics(robot, q, rest, force) - free) for force in J]).T
 
 
-def by_propagators() -> np.ndarray:
+def by_factors() -> np.ndarray:
     """The same in one sweep through the tree."""
     return rd.contact_inertia_inverse(robot, contacts, q)
 
@@ -52,8 +52,8 @@ def timed(way) -> tuple[np.ndarray, float]:
 
 
 print(f"{len(contacts)} contact points on a robot with {robot.nv} degrees of freedom")
-print(f"naive: {3 * len(contacts) + 1} runs of forward dynamics; propagators: one sweep")
-(A, slow), (B, fast) = timed(naive), timed(by_propagators)
+print(f"naive: {3 * len(contacts) + 1} runs of forward dynamics; by the factors of H: one sweep")
+(A, slow), (B, fast) = timed(naive), timed(by_factors)
 assert np.abs(A - B).max() < 1e-12 * np.abs(A).max()
 print("largest difference of both, over the largest entry: below 1e-12")
-print(f"naive {1e6 * slow:.0f} us, propagators {1e6 * fast:.0f} us: {slow / fast:.0f} times faster", file=sys.stderr)
+print(f"naive {1e6 * slow:.0f} us, one sweep {1e6 * fast:.0f} us: {slow / fast:.0f} times faster", file=sys.stderr)

@@ -1,0 +1,348 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Contact-space inertia and responses by the factors of H (P1-P17).
+
+With H = L^T D L (P16), unit forces at points become z = L^-T J^T (nv, n), so that J H^-1 J^T = z^T D^-1 z (P8) and
+H^-1 J^T = L^-1 D^-1 z (P12); y = D^-1 z. What a column of z goes through is the path of a force, which acts on the
+joints that carry its point and on no others. Forces on free joints are in world axes.
+
+The factor of a robot with mimic joints (`Robot.coupled`) has no such order: there z = J^T, D = H and L = 1. Callers put
+`divide` before what takes y.
+"""
+
+import numpy as np
+
+from ..compiler import abreast, each, inline, lean, routine
+from .bodies import point_position
+from .dense import solve
+from .joints import one_dof, point_column
+from .lanes import aligned, whole
+from .robot import Robot, factorize_inertia, robot_in_memory
+from .rows import FREE, KIND, RATIO, RW, XW, first_v, parent, row3, row9, set3, set9
+from .scalar import IDENTITY, ZERO3, ZERO9, add, add9, cross_rows, scale, scale9, sub, tmul, transpose
+from .star import contact_space as star
+from .tree.joint_space import axis_of, solve_columns_outward, solve_outward, to_own_axes
+
+
+@inline
+def clear_columns(z, c):
+    """Set columns c to c + 2 to 0."""
+    for k in range(z.shape[0]):
+        set3(z, k, c, ZERO3)
+
+
+@inline
+def less_rows(rows, L, k, m, x):
+    """Rows of dofs that carry dof k, the one at column m of L first, less their entries times x."""
+    if len(rows) == 0:
+        return ()
+    return (sub(rows[0], scale(L[k, m], x)), *less_rows(rows[1:], L, k, m - 1, x))
+
+
+@inline
+def free_rows(rows, L, k, m):
+    """L^-T of the rows of a free joint, its last dof k, at column m of L, first."""
+    if len(rows) == 0:
+        return ()
+    return (rows[0], *free_rows(less_rows(rows[1:], L, k, m - 1, rows[0]), L, k - 1, m - 1))
+
+
+@inline
+def write_rows(rows, L, k, m, c, z, y):
+    """Write rows into z from dof k down, and D^-1 times them into y."""
+    if len(rows) == 0:
+        return
+    set3(z, k, c, rows[0])
+    set3(y, k, c, scale(L[k, m], rows[0]))
+    write_rows(rows[1:], L, k - 1, m - 1, c, z, y)
+
+
+@inline
+def cross_free(robot, start, iv, arm, axes, c, z, y):
+    """Rows of z and y of the free joint with dof iv, which carries dof `start`; contact at `arm` from its origin."""
+    L, m = robot.factor, robot.depth[iv] + 5
+    u, v, w = cross_rows(arm, axes)
+    rows = ((axes[6], axes[7], axes[8]), (axes[3], axes[4], axes[5]), (axes[0], axes[1], axes[2]), w, v, u)
+    k = start
+    while k > iv + 5:
+        rows = less_rows(rows, L, k, m, row3(z, k, c))
+        k = robot.carrier[k]
+    write_rows(free_rows(rows, L, iv + 5, m), L, iv + 5, m, c, z, y)
+
+
+@inline
+def cross_joint(robot, start, k, row, c, z, y):
+    """Row of z and y of the joint with dof k, which is or carries dof `start`; row: that of J^T."""
+    L, m = robot.factor, robot.depth[k]
+    i = start
+    while i != k:
+        row = sub(row, scale(L[i, m], row3(z, i, c)))
+        i = robot.carrier[i]
+    set3(z, k, c, row)
+    set3(y, k, c, scale(L[k, m], row))
+
+
+@inline
+def carry(robot, i, x, axes, c, z, y):
+    """Columns c to c + 2 of z = L^-T J^T and of y, of a contact at x on row i, from there to the root (K1, P5)."""
+    topology, w, start = robot.topology, robot.w, robot.last[i]
+    while i > 0:
+        kind, iv = topology[i, KIND], first_v(topology, i)
+        arm = sub(x, row3(w, i, XW))
+        if kind == FREE:
+            cross_free(robot, start, iv, arm, axes, c, z, y)
+        elif one_dof(kind):
+            cross_joint(robot, start, iv, tmul(axes, point_column(kind, axis_of(w, i), arm)), c, z, y)
+        i = parent(topology, i)
+
+
+@inline
+def carry_coupled(robot, i, x, axes, c, z):
+    """Columns c to c + 2 of z = J^T of a robot with mimic joints, of a contact as in `carry`."""
+    topology, w = robot.topology, robot.w
+    clear_columns(z, c)
+    while i > 0:
+        kind, iv = topology[i, KIND], first_v(topology, i)
+        arm = sub(x, row3(w, i, XW))
+        if kind == FREE:
+            for k, row in enumerate(cross_rows(arm, axes)):
+                set3(z, iv + k, c, row)
+            for k in range(3):
+                set3(z, iv + 3 + k, c, (axes[3 * k], axes[3 * k + 1], axes[3 * k + 2]))
+        elif one_dof(kind):
+            column = scale(robot.parameters[i, RATIO], point_column(kind, axis_of(w, i), arm))
+            set3(z, iv, c, add(row3(z, iv, c), tmul(axes, column)))
+        i = parent(topology, i)
+
+
+@routine
+def contact_path(robot, i, x, axes, c, z, y):
+    """Columns c to c + 2 of z and y, of unit forces along `axes`, columns of a matrix, at x on row i; world axes."""
+    clear_columns(y, c)
+    if robot.coupled:
+        carry_coupled(robot, i, x, axes, c, z)
+    else:
+        carry(robot, i, x, axes, c, z, y)
+
+
+@routine
+def contact_paths(robot, count, contact_rows, frames, z, y):
+    """Paths of `count` contacts, three columns of z and y each.
+
+    contact_rows: their rows; frames (count, 12): point and axes (3, 3) of each in the world.
+    """
+    if len(robot.levels) > 0:
+        star.contact_paths(robot.levels, robot.limbed, robot.memory, count, contact_rows, frames, z, y)
+        return
+    for a in range(count):
+        for i in each(contact_rows[a]):
+            contact_path(robot, i, row3(frames, a, 0), row9(frames, a, 3), 3 * a, z, y)
+
+
+@routine
+def joint_path(robot, i, c, z, y):
+    """Column c of z and y, of a unit effort of the one-dof joint of row i (P10)."""
+    iv = first_v(robot.topology, i)
+    if len(robot.levels) > 0:
+        star.joint_path(robot.levels, robot.limbed, robot.memory, iv, c, z, y)
+        return
+    for k in range(z.shape[0]):
+        z[k, c] = 0.0
+        y[k, c] = 0.0
+    z[iv, c] = 1.0
+    if not robot.coupled:
+        carry_effort(robot, iv, c, z, y)
+
+
+@inline
+def carry_effort(robot, k, c, z, y):
+    """Column c of z = L^-T z and of y, of an effort on dof k alone."""
+    carrier, depth, L = robot.carrier, robot.depth, robot.factor
+    while k >= 0:
+        m, i, x = depth[k], carrier[k], z[k, c]
+        y[k, c] = L[k, m] * x
+        while i >= 0:
+            m -= 1
+            z[i, c] -= L[k, m] * x
+            i = carrier[i]
+        k = carrier[k]
+
+
+@inline
+def meet(robot, i, j):
+    """The last dof that moves both row i and row j; -1: none."""
+    carrier, depth = robot.carrier, robot.depth
+    k, m = robot.last[i], robot.last[j]
+    while k != m and k >= 0 and m >= 0:
+        if depth[k] > depth[m]:
+            k = carrier[k]
+        else:
+            m = carrier[m]
+    return k if k == m else -1
+
+
+@inline
+def term(z, y, k, a, b):
+    """z_a^T y_b of three columns each at dof k, as a 3x3 matrix."""
+    x = row3(z, k, a)
+    u = row3(y, k, b)
+    return (
+        x[0] * u[0],
+        x[0] * u[1],
+        x[0] * u[2],
+        x[1] * u[0],
+        x[1] * u[1],
+        x[1] * u[2],
+        x[2] * u[0],
+        x[2] * u[1],
+        x[2] * u[2],
+    )
+
+
+@inline
+def block_product(robot, i, j, a, b, z, y):
+    """z_a^T y_b of three columns each, over the dofs that move rows i and j (P8); coupled: over all."""
+    S = ZERO9
+    if robot.coupled:
+        for k in range(z.shape[0]):
+            S = add9(S, term(z, y, k, a, b))
+    else:
+        k = meet(robot, i, j)
+        while k >= 0:
+            S = add9(S, term(z, y, k, a, b))
+            k = robot.carrier[k]
+    return S
+
+
+@routine
+def product(robot, i, j, a, b, z, y):
+    """`block_product` of one column each."""
+    s = 0.0
+    if robot.coupled:
+        for k in range(z.shape[0]):
+            s += z[k, a] * y[k, b]
+    else:
+        k = meet(robot, i, j)
+        while k >= 0:
+            s += z[k, a] * y[k, b]
+            k = robot.carrier[k]
+    return s
+
+
+@inline
+def set_block(A, a, b, S):
+    """Write a 3x3 matrix into A from row a and column b."""
+    set3(A, a, b, (S[0], S[1], S[2]))
+    set3(A, a + 1, b, (S[3], S[4], S[5]))
+    set3(A, a + 2, b, (S[6], S[7], S[8]))
+
+
+@routine
+def divide(robot, n, z, y):
+    """y = D^-1 z of the first n columns: what paths of limbs and of mimic robots have left to do for all at once."""
+    if len(robot.levels) > 0:
+        star.divide(robot.levels, robot.limbed, robot.memory, n, z, y)
+        return
+    for c in range(n if robot.coupled else 0):
+        for k in range(z.shape[0]):
+            y[k, c] = z[k, c]
+        solve(robot.factor, y[:, c])
+
+
+@routine
+def delassus_matrix(robot, g, count, n, contact_rows, z, y, A):
+    """A = g z^T y = g J H^-1 J^T of the paths of `count` contacts, three columns each, and n - 3 count joints (P8).
+
+    contact_rows: the rows that the contacts' paths start from, then the joints'. z, y, A have rows of whole lanes.
+    """
+    if len(robot.levels) > 0:
+        star.delassus_matrix(robot.levels, robot.limbed, g, (count, n), contact_rows, (z, y), A)
+        return
+    for a in range(count):
+        for i in each(contact_rows[a]):
+            for b in range(a + 1):
+                for j in each(contact_rows[b]):
+                    S = scale9(g, block_product(robot, i, j, 3 * a, 3 * b, z, y))
+                    if a == b:
+                        S = (S[0], S[1], S[2], S[1], S[4], S[5], S[2], S[5], S[8])
+                    set_block(A, 3 * a, 3 * b, S)
+                    set_block(A, 3 * b, 3 * a, transpose(S))
+    for a in range(3 * count, n):
+        for b in range(a + 1):
+            other = b // 3 if b < 3 * count else b - 2 * count
+            A[a, b] = g * product(robot, contact_rows[a - 2 * count], contact_rows[other], a, b, z, y)
+            A[b, a] = A[a, b]
+
+
+@routine
+def respond(robot, x):
+    """Turn x (nv,), D^-1 z, into the joint acceleration L^-1 x that belongs to it (P15)."""
+    if len(robot.levels) > 0:
+        star.respond(robot.levels, robot.limbed, robot.memory, x)
+        return
+    if not robot.coupled:
+        solve_outward(robot.topology, robot.depth, robot.factor, x)
+    to_own_axes(robot, x)
+
+
+@routine
+def respond_columns(robot, n, y):
+    """`respond` for the first n columns of y."""
+    if len(robot.levels) > 0:
+        star.respond_columns(robot.levels, robot.limbed, robot.memory, n, y)
+    elif not robot.coupled:
+        solve_columns_outward(robot.carrier, robot.depth, robot.factor, n, y)
+    for i in range(1, robot.topology.shape[0]):
+        if robot.topology[i, KIND] == FREE:
+            R, k = row9(robot.w, i, RW), first_v(robot.topology, i)
+            turn_rows(R, k, n, y)
+            turn_rows(R, k + 3, n, y)
+
+
+@inline
+def turn_rows(R, k, n, y):
+    """Turn the vectors in rows k to k + 2 of the first n columns of y by R^T."""
+    for c in abreast(n):
+        v = tmul(R, (y[k, c], y[k + 1, c], y[k + 2, c]))
+        y[k, c] = v[0]
+        y[k + 1, c] = v[1]
+        y[k + 2, c] = v[2]
+
+
+def workspace(model, count):
+    """Memory that `contact_space` of `count` points of a Model needs."""
+    robot = robot_in_memory(model.lanes, model.topology, model.parameters, model.nv, model.nb, model.has_mimic)
+    wide = whole(3 * count)
+    # zeros: lanes behind the last path are multiplied too, and what memory held there may be slow to multiply
+    vectors, paths = np.zeros((2, model.nv)), aligned((2, model.nv, wide))
+    return tuple(robot), (vectors, paths, np.empty((count, 12)), aligned((3 * count, wide)))
+
+
+@lean
+def contact_space(robot, workspace, contact_rows, r, q, inertia, response):
+    """J H^-1 J^T (3k, 3k) into `inertia` (P7, P8), H^-1 J^T into the rows of `response` (3k, nv) (P12, P13).
+
+    World axes at points r (k, 3) of rows, three rows and columns for each; matrices without rows leave one out.
+    """
+    robot = Robot(*robot)
+    vectors, paths, frames, A = workspace
+    z, y = paths[0], paths[1]
+    count = contact_rows.shape[0]
+    factorize_inertia(robot, q, contact_rows, vectors[0], vectors[1])
+    for a in range(count):
+        set3(frames, a, 0, point_position(robot.w, contact_rows[a], row3(r, a, 0)))
+        set9(frames, a, 3, IDENTITY)
+    contact_paths(robot, count, contact_rows, frames, z, y)
+    divide(robot, 3 * count, z, y)
+    if inertia.shape[0] > 0:
+        delassus_matrix(robot, 1.0, count, 3 * count, contact_rows, z, y, A)
+        for i in range(inertia.shape[0]):
+            for j in range(i + 1):
+                inertia[i, j] = A[i, j]
+                inertia[j, i] = A[i, j]
+    if response.shape[0] == 0:
+        return
+    respond_columns(robot, response.shape[0], y)
+    for c in range(response.shape[0]):
+        for k in range(response.shape[1]):
+            response[c, k] = y[k, c]

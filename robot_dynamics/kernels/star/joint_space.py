@@ -1,0 +1,367 @@
+# Copyright 2026 robot_dynamics maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Equation of motion of a star, and H = L^T D L (P16, P17), as `kernels.tree.joint_space`: all limbs abreast.
+
+A limb's rows of H are factorised before the base's, whose 6x6 pivot is inverted as a whole.
+"""
+
+from ...compiler import abreast, inline, lane, routine, to_lane
+from ..lanes import quad3, quad6, quad9, to_quad3, to_quad6
+from ..link import add_blocks, body_blocks, body_force, project, shift_composite
+from ..rows import ARMATURE, GRAVITY, PARAMETERS, TURN, nonzero, part3, part3_to, part9
+from ..scalar import (
+    ZERO3,
+    ZERO6,
+    ZERO9,
+    acceleration_matrix,
+    add,
+    add6,
+    apply_blocks,
+    cross,
+    dot,
+    inverse_blocks,
+    mul,
+    scale,
+    smul,
+    sub,
+    tmul,
+)
+from .layout import (
+    ANGULAR,
+    ATTITUDE,
+    BASE_DOFS,
+    ENTRIES,
+    FORCE,
+    GROUP,
+    LINEAR,
+    LOAD,
+    OFFSET,
+    PIVOT,
+    RATE,
+    REACH,
+    TORQUE,
+    axis_of,
+    body_in_world,
+    dimensions,
+    group,
+    group_memory,
+    in_memory,
+    parameter,
+    remember_base,
+    to_base,
+)
+from .wrenches import wrench_on
+
+
+@inline
+def carry_motion(o, d, motion, memory):
+    """Motion while qdd = 0 of the joint in memory at o, at d from the parent's origin (A3); motion: of the parent.
+
+    Angular velocity, angular acceleration and acceleration of the origin.
+    """
+    spin, al, a = motion
+    a = add(a, mul(acceleration_matrix(spin, al), d))
+    rate = scale(lane(memory, o + RATE * GROUP), axis_of(o, memory))
+    return add(spin, rate), add(al, cross(spin, rate)), a
+
+
+@inline
+def bias_force(o, body, motion, memory):
+    """Force of the body in memory at o while qdd = 0, less the environment's (R3)."""
+    m, h, J = body
+    spin, al, a = motion
+    f, n = body_force(m, h, J, spin, al, acceleration_matrix(spin, al), a)
+    return sub(f, quad3(memory, o + FORCE * GROUP)), sub(n, quad3(memory, o + TORQUE * GROUP))
+
+
+@inline
+def enter_columns(columns, axis, d, t, u, limb, memory):
+    """Entries of the columns of H of joint u and those further out with joint t, which carries them (C3).
+
+    Returns the columns as the parent of t, at -d, feels them.
+    """
+    if len(columns) == 0:
+        return ()
+    f, n = columns[0]
+    to_lane(memory, in_memory(u, limb) + (ENTRIES + t) * GROUP, dot(axis, n))
+    return ((f, add(n, cross(d, f))), *enter_columns(columns[1:], axis, d, t, u - 1, limb, memory))
+
+
+@inline
+def open_limb(levels, robot, limb, motion, memory):
+    """Rows of H of the joints ahead, and efforts less C; motion: of their parent, as `carry_motion` takes it.
+
+    Returns what the parent feels: composite inertia, force, and the columns of unit accelerations, nearest first (C2).
+    """
+    if len(levels) == 0:
+        return (0.0, ZERO3, ZERO6), ZERO3, ZERO3, ()
+    t = len(levels) - 1
+    o = in_memory(t, limb)
+    d, axis = quad3(memory, o + OFFSET * GROUP), axis_of(o, memory)
+    motion = carry_motion(o, d, motion, memory)
+    m, h, J = body_in_world(o, memory)
+    f, n = bias_force(o, (m, h, J), motion, memory)
+    (mt, ht, Jt), ft, nt, columns = open_limb(levels[1:], robot, limb, motion, memory)
+    m, h, J, f, n = m + mt, add(h, ht), add6(J, Jt), add(f, ft), add(n, nt)
+    to_lane(memory, o + LOAD * GROUP, lane(memory, o + LOAD * GROUP) - dot(axis, n))
+    own = cross(axis, h), smul(J, axis)
+    pivot = lane(memory, o + PIVOT * GROUP) + lane(robot, parameter(t, ARMATURE, limb))
+    to_lane(memory, o + PIVOT * GROUP, pivot + dot(axis, own[1]))
+    h, J = shift_composite(d, m, h, J)
+    outer = enter_columns(columns, axis, d, t, t - 1, limb, memory)
+    columns = ((own[0], add(own[1], cross(d, own[0]))), *outer)
+    return (m, h, J), f, add(n, cross(d, f)), columns
+
+
+@inline
+def write_reach(columns, t, limb, memory):
+    """Write the columns of joint t and those further out, as the base feels them."""
+    if len(columns) == 0:
+        return
+    f, n = columns[0]
+    to_quad3(memory, in_memory(t, limb) + REACH * GROUP, n)
+    to_quad3(memory, in_memory(t, limb) + (REACH + 3) * GROUP, f)
+    write_reach(columns[1:], t - 1, limb, memory)
+
+
+@inline
+def write_load(c, m, h, J, memory):
+    """Write the inertia that the base's origin bears, which `load_on` reads, where joints have pivot and entries."""
+    to_lane(memory, c + PIVOT * GROUP, m)
+    to_quad3(memory, c + REACH * GROUP, h)
+    to_quad6(memory, c + ENTRIES * GROUP, J)
+
+
+@inline
+def load_on(c, memory):
+    """m, h, I of all that the base's origin bears."""
+    return (
+        lane(memory, c + PIVOT * GROUP),
+        quad3(memory, c + REACH * GROUP),
+        quad6(memory, c + ENTRIES * GROUP),
+    )
+
+
+@inline
+def load_base(levels, robot, limb, motion, memory):
+    """What the base's origin bears of a limb and, in the lanes that hold it, of the base itself."""
+    c = in_memory(len(levels), limb)
+    body, f, n, columns = open_limb(levels, robot, limb, motion, memory)
+    write_reach(columns, len(levels) - 1, limb, memory)
+    m, h, J = body_in_world(c, memory)
+    fb, nb = bias_force(c, (m, h, J), motion, memory)
+    write_load(c, m + body[0], add(h, body[1]), add6(J, body[2]), memory)
+    to_quad3(memory, c + FORCE * GROUP, add(fb, f))
+    to_quad3(memory, c + TORQUE * GROUP, add(nb, n))
+
+
+@inline
+def eliminate_joint(t, s, limb, memory):
+    """Take row t of H out of row s further in."""
+    o, i = in_memory(t, limb), in_memory(s, limb)
+    entry = lane(memory, o + (ENTRIES + s) * GROUP)
+    x = entry * lane(memory, o + PIVOT * GROUP)
+    to_lane(memory, i + PIVOT * GROUP, lane(memory, i + PIVOT * GROUP) - x * entry)
+    to_lane(memory, i + LOAD * GROUP, lane(memory, i + LOAD * GROUP) - entry * lane(memory, o + LOAD * GROUP))
+    to_lane(memory, o + (ENTRIES + s) * GROUP, x)
+    less = sub(quad3(memory, i + REACH * GROUP), scale(x, quad3(memory, o + REACH * GROUP)))
+    to_quad3(memory, i + REACH * GROUP, less)
+    less = sub(quad3(memory, i + (REACH + 3) * GROUP), scale(x, quad3(memory, o + (REACH + 3) * GROUP)))
+    to_quad3(memory, i + (REACH + 3) * GROUP, less)
+
+
+@inline
+def eliminate_entry(t, s, r, limb, memory):
+    """Take row t out of the entry of rows s and r; column s of row t is divided by the pivot already."""
+    o, i = in_memory(t, limb), in_memory(s, limb)
+    x = lane(memory, o + (ENTRIES + s) * GROUP) * lane(memory, o + (ENTRIES + r) * GROUP)
+    to_lane(memory, i + (ENTRIES + r) * GROUP, lane(memory, i + (ENTRIES + r) * GROUP) - x)
+
+
+@inline
+def factorize_limbs(depth, count, memory):
+    """Rows of the limbs: unit L, 1/D, and the forces L^-T x."""
+    for t in range(depth):
+        for limb in abreast(count):
+            o = in_memory(t, limb)
+            di = 1.0 / lane(memory, o + PIVOT * GROUP)
+            to_lane(memory, o + PIVOT * GROUP, di)
+            to_lane(memory, o + LOAD * GROUP, di * lane(memory, o + LOAD * GROUP))
+        for s in range(t + 1, depth):
+            for limb in abreast(count):
+                eliminate_joint(t, s, limb, memory)
+            for r in range(s + 1, depth):
+                for limb in abreast(count):
+                    eliminate_entry(t, s, r, limb, memory)
+
+
+@inline
+def less_joints(levels, limb, felt, memory):
+    """What the base feels of a limb, inertia and force, less what its joints take: those of `levels`, from the tip."""
+    if len(levels) == 0:
+        return felt
+    t = len(levels) - 1
+    (M, H, N), f, n = less_joints(levels[1:], limb, felt, memory)
+    o = in_memory(t, limb)
+    di = lane(memory, o + PIVOT * GROUP)
+    nc, fc = quad3(memory, o + REACH * GROUP), quad3(memory, o + (REACH + 3) * GROUP)
+    g = lane(memory, o + LOAD * GROUP)
+    return project(M, H, N, fc, nc, di), add(f, scale(g, fc)), add(n, scale(g, nc))
+
+
+@inline
+def accelerate_joint(t, depth, limb, memory):
+    """Acceleration of joint t into LOAD, of those further in and of the base at LINEAR, ANGULAR."""
+    o, c = in_memory(t, limb), in_memory(depth, limb)
+    x = dot(quad3(memory, o + REACH * GROUP), quad3(memory, c + ANGULAR * GROUP))
+    x += dot(quad3(memory, o + (REACH + 3) * GROUP), quad3(memory, c + LINEAR * GROUP))
+    rest = lane(memory, o + LOAD * GROUP) - lane(memory, o + PIVOT * GROUP) * x
+    to_lane(memory, o + LOAD * GROUP, rest)
+
+
+@inline
+def less_joint(t, s, limb, memory):
+    """Take the acceleration of joint s out of that of joint t further out."""
+    o = in_memory(t, limb)
+    x = lane(memory, o + (ENTRIES + s) * GROUP) * lane(memory, in_memory(s, limb) + LOAD * GROUP)
+    to_lane(memory, o + LOAD * GROUP, lane(memory, o + LOAD * GROUP) - x)
+
+
+@inline
+def base_motion(levels, robot, qd, memory):
+    """Motion of the base while qdd = 0, as it follows from qd, the world accelerating at -g."""
+    spin, v = ZERO3, ZERO3
+    if robot[BASE_DOFS] > 0.0:
+        R = quad9(memory, in_memory(len(levels), 0) + ATTITUDE * GROUP)
+        spin, v = mul(R, part3(qd, 0)), mul(R, part3(qd, 3))
+    return spin, ZERO3, sub(cross(spin, v), part3(robot, GRAVITY))
+
+
+@inline
+def write_efforts(levels, count, iv, tau, added, memory):
+    """Efforts of the joints, what is added to their pivots, and no wrenches of the environment."""
+    depth = len(levels)
+    for limb in range(count):
+        for j in range(depth):
+            o = in_memory(depth - 1 - j, limb)
+            k = iv + limb * depth + j
+            to_lane(memory, o + LOAD * GROUP, lane(tau, k))
+            to_lane(memory, o + PIVOT * GROUP, lane(added, k))
+    for t in range(depth + 1):
+        for limb in abreast(GROUP):
+            to_quad3(memory, in_memory(t, limb) + FORCE * GROUP, ZERO3)
+            to_quad3(memory, in_memory(t, limb) + TORQUE * GROUP, ZERO3)
+
+
+@inline
+def push(o, f, n, memory):
+    """Write the environment's wrench, row axes, on the body in memory at o."""
+    R = quad9(memory, o + ATTITUDE * GROUP)
+    to_quad3(memory, o + FORCE * GROUP, mul(R, f))
+    to_quad3(memory, o + TORQUE * GROUP, mul(R, n))
+
+
+@inline
+def push_limbs(levels, own, count, i, f_ext, memory):
+    """Write the environment's wrenches on the bodies of a group; i: as in `spread_wrenches`."""
+    for t in range(len(levels)):
+        for limb in range(count):
+            f, n = wrench_on(levels, own, limb, len(levels) - 1 - t, i, f_ext)
+            push(in_memory(t, limb), f, n, memory)
+
+
+@inline
+def push_base(levels, robot, f_ext, memory):
+    """Write the environment's wrench on a free base."""
+    turn = part9(robot, PARAMETERS + TURN)
+    push(in_memory(len(levels), 0), tmul(turn, part3(f_ext, 9)), tmul(turn, part3(f_ext, 6)), memory)
+
+
+@routine
+def factor_limbs(levels, robot, qd, tau, f_ext, added, memory):
+    """H = L^T D L of the limbs, and L^-T (tau - C); needs `update_motion`."""
+    _, _, iv = dimensions(levels, robot)
+    motion = base_motion(levels, robot, qd, memory)
+    attacked = nonzero(f_ext)
+    for g, _ in enumerate(levels[0]):
+        own, count, first = group(levels, robot, g)
+        mine = group_memory(memory, g)
+        write_efforts(levels, count, iv + first, tau, added, mine)
+        if attacked:
+            push_limbs(levels, own, count, 6 + iv + 6 * first, f_ext, mine)
+            if g == 0 and iv > 0:
+                push_base(levels, robot, f_ext, mine)
+        for limb in abreast(count):
+            load_base(levels, own, limb, motion, mine)
+        factorize_limbs(len(levels), count, mine)
+
+
+@routine
+def accelerate_base(levels, robot, tau, memory, qdd):
+    """Acceleration of a free base, world axes, and in its own axes into qdd."""
+    M, H, N, f, n = ZERO6, ZERO9, ZERO6, ZERO3, ZERO3
+    for g, _ in enumerate(levels[0]):
+        _, count, _ = group(levels, robot, g)
+        mine = group_memory(memory, g)
+        for limb in abreast(count):
+            c = in_memory(len(levels), limb)
+            m, h, J = load_on(c, mine)
+            felt = body_blocks(m, h, J), quad3(mine, c + FORCE * GROUP), quad3(mine, c + TORQUE * GROUP)
+            blocks, fl, nl = less_joints(levels, limb, felt, mine)
+            M, H, N = add_blocks((M, H, N), blocks)
+            f, n = add(f, fl), add(n, nl)
+    M, H, N = inverse_blocks(M, H, N)
+    remember_base(memory, M, H, N)
+    R = quad9(memory, in_memory(len(levels), 0) + ATTITUDE * GROUP)
+    a, al = apply_blocks(M, H, N, sub(mul(R, part3(tau, 3)), f), sub(mul(R, part3(tau, 0)), n))
+    part3_to(qdd, 0, tmul(R, al))
+    part3_to(qdd, 3, tmul(R, a))
+    return a, al
+
+
+@routine
+def factorize(levels, robot, qd, tau, f_ext, added, memory, qdd):
+    """H = L^T D L, H with `added` on its diagonal, and D^-1 L^-T (tau - C), into memory; needs `update_motion`.
+
+    Returns the acceleration of the base, linear and angular, world axes; in its own axes, into qdd.
+    """
+    factor_limbs(levels, robot, qd, tau, f_ext, added, memory)
+    if robot[BASE_DOFS] > 0.0:
+        return accelerate_base(levels, robot, tau, memory, qdd)
+    return ZERO3, ZERO3
+
+
+@routine
+def free_motion(levels, robot, qd, tau, f_ext, added, memory, qdd):
+    """qdd = H^-1 (tau - C), as `tree.joint_space.free_motion`."""
+    _, _, iv = dimensions(levels, robot)
+    a, al = factorize(levels, robot, qd, tau, f_ext, added, memory, qdd)
+    for g, _ in enumerate(levels[0]):
+        _, count, first = group(levels, robot, g)
+        mine = group_memory(memory, g)
+        respond_limbs(levels, count, a, al, mine)
+        write_accelerations(levels, count, iv + first, mine, qdd)
+
+
+@inline
+def respond_limbs(levels, count, a, al, memory):
+    """Accelerations of joints into LOAD, of what is there, L^-T x, and of the base's: a, al, world axes."""
+    depth = len(levels)
+    to_base(levels, LINEAR, a, memory)
+    to_base(levels, ANGULAR, al, memory)
+    for j in range(depth):
+        t = depth - 1 - j
+        for limb in abreast(count):
+            accelerate_joint(t, depth, limb, memory)
+        for s in range(t + 1, depth):
+            for limb in abreast(count):
+                less_joint(t, s, limb, memory)
+
+
+@inline
+def write_accelerations(levels, count, iv, memory, qdd):
+    """Copy the accelerations of joints to their places."""
+    depth = len(levels)
+    for limb in range(count):
+        for j in range(depth):
+            to_lane(qdd, iv + limb * depth + j, lane(memory, in_memory(depth - 1 - j, limb) + LOAD * GROUP))
