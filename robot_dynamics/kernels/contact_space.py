@@ -40,21 +40,21 @@ def less_rows(rows, L, k, m, x):
 
 
 @inline
-def free_rows(rows, L, k, m):
+def solve_free_rows(rows, L, k, m):
     """L^-T of the rows of a free joint, its last dof k, at column m of L, first."""
     if len(rows) == 0:
         return ()
-    return (rows[0], *free_rows(less_rows(rows[1:], L, k, m - 1, rows[0]), L, k - 1, m - 1))
+    return (rows[0], *solve_free_rows(less_rows(rows[1:], L, k, m - 1, rows[0]), L, k - 1, m - 1))
 
 
 @inline
-def write_rows(rows, L, k, m, c, z, y):
+def write_free_rows(rows, L, k, m, c, z, y):
     """Write rows into z from dof k down, and D^-1 times them into y."""
     if len(rows) == 0:
         return
     set3(z, k, c, rows[0])
     set3(y, k, c, scale(L[k, m], rows[0]))
-    write_rows(rows[1:], L, k - 1, m - 1, c, z, y)
+    write_free_rows(rows[1:], L, k - 1, m - 1, c, z, y)
 
 
 @inline
@@ -67,7 +67,7 @@ def cross_free(robot, start, iv, arm, axes, c, z, y):
     while k > iv + 5:
         rows = less_rows(rows, L, k, m, row3(z, k, c))
         k = robot.carrier[k]
-    write_rows(free_rows(rows, L, iv + 5, m), L, iv + 5, m, c, z, y)
+    write_free_rows(solve_free_rows(rows, L, iv + 5, m), L, iv + 5, m, c, z, y)
 
 
 @inline

@@ -6,7 +6,7 @@ A limb's rows of H are factorised before the base's, whose 6x6 pivot is inverted
 """
 
 from ...compiler import abreast, inline, lane, routine, to_lane
-from ..lanes import quad3, quad6, quad9, to_quad3, to_quad6
+from ..lanes import quad3, quad9, to_quad3
 from ..link import add_blocks, body_blocks, body_force, project, shift_composite
 from ..rows import ARMATURE, GRAVITY, PARAMETERS, TURN, nonzero, part3, part3_to, part9
 from ..scalar import (
@@ -30,6 +30,7 @@ from .layout import (
     ANGULAR,
     ATTITUDE,
     BASE_DOFS,
+    BORNE,
     ENTRIES,
     FORCE,
     GROUP,
@@ -49,6 +50,7 @@ from .layout import (
     parameter,
     remember_base,
     to_base,
+    write_body,
 )
 from .wrenches import wrench_on
 
@@ -125,24 +127,6 @@ def write_reach(columns, t, limb, memory):
 
 
 @inline
-def write_load(c, m, h, J, memory):
-    """Write the inertia that the base's origin bears, which `load_on` reads, where joints have pivot and entries."""
-    to_lane(memory, c + PIVOT * GROUP, m)
-    to_quad3(memory, c + REACH * GROUP, h)
-    to_quad6(memory, c + ENTRIES * GROUP, J)
-
-
-@inline
-def load_on(c, memory):
-    """m, h, I of all that the base's origin bears."""
-    return (
-        lane(memory, c + PIVOT * GROUP),
-        quad3(memory, c + REACH * GROUP),
-        quad6(memory, c + ENTRIES * GROUP),
-    )
-
-
-@inline
 def load_base(levels, robot, limb, motion, memory):
     """What the base's origin bears of a limb and, in the lanes that hold it, of the base itself."""
     c = in_memory(len(levels), limb)
@@ -150,7 +134,7 @@ def load_base(levels, robot, limb, motion, memory):
     write_reach(columns, len(levels) - 1, limb, memory)
     m, h, J = body_in_world(c, memory)
     fb, nb = bias_force(c, (m, h, J), motion, memory)
-    write_load(c, m + body[0], add(h, body[1]), add6(J, body[2]), memory)
+    write_body(c + BORNE * GROUP, m + body[0], add(h, body[1]), add6(J, body[2]), memory)
     to_quad3(memory, c + FORCE * GROUP, add(fb, f))
     to_quad3(memory, c + TORQUE * GROUP, add(nb, n))
 
@@ -305,7 +289,7 @@ def accelerate_base(levels, robot, tau, memory, qdd):
         mine = group_memory(memory, g)
         for limb in abreast(count):
             c = in_memory(len(levels), limb)
-            m, h, J = load_on(c, mine)
+            m, h, J = body_in_world(c + BORNE * GROUP, mine)
             felt = body_blocks(m, h, J), quad3(mine, c + FORCE * GROUP), quad3(mine, c + TORQUE * GROUP)
             blocks, fl, nl = less_joints(levels, limb, felt, mine)
             M, H, N = add_blocks((M, H, N), blocks)

@@ -60,6 +60,8 @@ FORCE, TORQUE, PIVOT, LOAD, REACH, ENTRIES, JOINT = 44, 47, 50, 51, 52, 58, 66
 """The environment's wrench on the body; pivot D, then 1/D; effort less C, L^-T times it, then the acceleration; what
 the base feels of a unit acceleration, moment and force; entries of the row of H, then of L, with the joints further
 in. Number of columns."""
+BORNE = PIVOT - BODY_M
+"""How far behind those of the base's own body the m, h, I stand of all that its origin bears: it has no row of H."""
 COSINE, SINE = PIVOT, LOAD
 """Of the joint angle, until the rows of H are opened."""
 PASSED_M, PASSED_H, PASSED_N, PASSED_F, PASSED_T, PASSED_SIZE = 0, 6, 15, 21, 24, 27
