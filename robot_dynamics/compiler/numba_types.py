@@ -78,7 +78,7 @@ def example(of: Any) -> Any:
         return Array(element, element.as_pointer()(None), lengths, None if of.layout == "C" else lengths)
     if isinstance(of, types.BaseNamedTuple) and of.instance_class is Lanes:
         element = ELEMENTS[of[0].dtype]
-        return Laned(element, (element.as_pointer()(None), INT(0)), (INT(0),) * (of[0].ndim - 1), None)
+        return Laned(element, (element.as_pointer()(None), None), (INT(0),) * (of[0].ndim - 1), None)
     if isinstance(of, types.BaseTuple):
         values = [example(x) for x in of]
         return of.instance_class(*values) if isinstance(of, types.BaseNamedTuple) else tuple(values)
@@ -103,7 +103,7 @@ def taken_apart(context: Any, builder: Any, of: Any, x: Any) -> Any:
     if isinstance(of, types.BaseNamedTuple) and of.instance_class is Lanes:
         (array,) = cgutils.unpack_tuple(builder, x, 1)
         array = taken_apart(context, builder, of[0], array)
-        return Laned(array.element, (array.data, INT(0)), array.shape[:-1], None)
+        return Laned(array.element, (array.data, None), array.shape[:-1], None)
     if isinstance(of, types.BaseTuple):
         values = zip(of, cgutils.unpack_tuple(builder, x, len(of)), strict=True)
         parts = [taken_apart(context, builder, t, value) for t, value in values]

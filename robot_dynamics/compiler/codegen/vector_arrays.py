@@ -9,12 +9,15 @@ from llvmlite import ir
 
 from ..words import LANES, QUAD
 from .syntax import Foreign
-from .values import ADD, DOUBLE, INT, MULTIPLY, Array, constant, described
+from .values import ADD, DOUBLE, INT, MULTIPLY, Array, constant, described, known, same
 from .vector_arithmetic import SPREAD, WORD, VectorArithmetic, everywhere, varies
 
 
 class Laned(Array):
-    """An array of vectors, one for each element; data: pointer to a number, and how many elements are before."""
+    """An array of vectors, one for each element; data: pointer to a number, and how many elements are before.
+
+    Where lanes do not differ in that, the pointer is beyond those elements, and it is None.
+    """
 
     __slots__ = ()
 
@@ -37,11 +40,12 @@ class VectorArrays(VectorArithmetic):
         data = self.alloca(ir.ArrayType(DOUBLE, count * LANES))
         data.align = 64
         first = self.builder.gep(data, [INT(0), INT(0)], inbounds=True)
-        return Laned(DOUBLE, (first, INT(0)), (count,), None)
+        return Laned(DOUBLE, (first, None), (count,), None)
 
     def spot(self, x: Array, o: Any) -> Spot:
         """Element of a laned array in C order, by flat index."""
-        return Spot(x.element, x.data[0], self.arithmetic(ADD, x.data[1], o), True)
+        data, before = x.data
+        return Spot(x.element, data, self.arithmetic(ADD, before or 0, o), True)
 
     def lane(self, x: Array, o: Any) -> Any:
         """x[o] of an array in C order, by flat index."""
@@ -79,19 +83,21 @@ class VectorArrays(VectorArithmetic):
         left = [k for k, i in enumerate(index) if isinstance(i, slice)]
         if not laned and array.strides is not None:
             raise Foreign("expected an array in C order")
-        data, offset = array.data if laned else (array.data, 0)
+        data, before = array.data if laned else (array.data, None)
+        offset = before or 0
         strides = self.distances(array) if laned else self.distances(Laned(*array))
         for i, stride in zip(begins, strides, strict=True):
-            offset = self.arithmetic(ADD, offset, self.arithmetic(MULTIPLY, i, stride))
+            offset = self.arithmetic(ADD, offset, i if same(stride, 1) else self.arithmetic(MULTIPLY, i, stride))
         if not left:
             return Spot(array.element, data, offset, laned)
         if not laned:
             raise Foreign("a part of an array that all lanes share cannot vary")
+        first = (data, offset) if varies(offset) else (self.ahead(data, offset), None)
         shape = tuple(self.length(array.shape[k], index[k]) for k in left)
         rows = left == list(range(left[0], len(index))) and all(index[k] == slice(None) for k in left[1:])
         if array.strides is None and rows:
-            return Laned(array.element, (data, offset), shape, None)
-        return Laned(array.element, (data, offset), shape, tuple(strides[k] for k in left))
+            return Laned(array.element, first, shape, None)
+        return Laned(array.element, first, shape, tuple(strides[k] for k in left))
 
     def indices(self, spot: Spot) -> Any:
         """Flat index of each lane's number; of lanes that rest, the first."""
@@ -117,10 +123,30 @@ class VectorArrays(VectorArithmetic):
 
     def row(self, spot: Spot) -> Any:
         """Pointer to all lanes' numbers."""
-        first = self.arithmetic(MULTIPLY, spot.index, LANES)
-        return self.builder.bitcast(
-            self.builder.gep(spot.data, [constant(first)], inbounds=True), SPREAD[spot.element].as_pointer()
-        )
+        return self.builder.bitcast(self.ahead(spot.data, spot.index), SPREAD[spot.element].as_pointer())
+
+    def ahead(self, data: Any, index: Any) -> Any:
+        """Pointer to the first lane's number of an element.
+
+        What is known of the index is added last: a load or store does that itself.
+        """
+        rest, fixed = self.parted(index)
+        if not same(rest, 0):
+            data = self.builder.gep(data, [constant(self.arithmetic(MULTIPLY, rest, LANES))])
+        return self.builder.gep(data, [INT(fixed * LANES)]) if fixed else data
+
+    def parted(self, index: Any) -> tuple[Any, int]:
+        """An index as the sum of what is not known and what is."""
+        if known(index):
+            return 0, index
+        if not isinstance(index, ir.Instruction) or index.opname not in ("add", "sub"):
+            return index, 0
+        a, b = (x.constant if isinstance(x, ir.Constant) else x for x in index.operands)
+        if index.opname == "sub":
+            rest, fixed = self.parted(a)
+            return (rest, fixed - b) if known(b) else (index, 0)
+        (a, c), (b, d) = self.parted(a), self.parted(b)
+        return (self.arithmetic(ADD, a, b), c + d) if c or d else (index, 0)
 
     def store(self, x: Any, place: Any) -> None:
         """Write a number to a place, in lanes at work. Raises Foreign; Again where lanes were taken not to differ."""
