@@ -18,8 +18,8 @@ from .dense import solve
 from .joints import one_dof, point_column
 from .lanes import aligned, whole
 from .robot import Robot, factorize_inertia, robot_in_memory
-from .rows import FREE, KIND, RATIO, RW, XW, first_v, parent, row3, row9, set3, set9
-from .scalar import IDENTITY, ZERO3, ZERO9, add, add9, cross_rows, scale, scale9, sub, tmul, transpose
+from .rows import FREE, KIND, RATIO, RW, XW, first_v, parent, part3, row3, row9, set3, set9
+from .scalar import IDENTITY, ZERO3, ZERO9, add, add9, cross_rows, dot, scale, scale9, sub, tmul, transpose
 from .star import contact_space as star
 from .tree.joint_space import axis_of, solve_columns_outward, solve_outward, to_own_axes
 
@@ -272,6 +272,39 @@ def delassus_matrix(robot, g, count, n, contact_rows, z, y, A):
             other = b // 3 if b < 3 * count else b - 2 * count
             A[a, b] = g * product(robot, contact_rows[a - 2 * count], contact_rows[other], a, b, z, y)
             A[b, a] = A[a, b]
+
+
+@inline
+def combine_columns(g, n, f, y, x):
+    """x = g y f of the first n columns of y."""
+    for k in range(x.shape[0]):
+        total = 0.0
+        for c in range(n):
+            total += y[k, c] * f[c]
+        x[k] = g * total
+
+
+@routine
+def combine_paths(robot, g, count, n, contact_rows, f, y, x):
+    """x = g y f of the paths of `count` contacts and n - 3 count joints: g D^-1 L^-T J^T f, for `respond`."""
+    if robot.coupled or len(robot.levels) > 0:
+        combine_columns(g, n, f, y, x)
+        return
+    for k in range(x.shape[0]):
+        x[k] = 0.0
+    for a in range(count):
+        force = scale(g, part3(f, 3 * a))
+        for i in each(contact_rows[a]):
+            k = robot.last[i]
+            while k >= 0:
+                x[k] += dot(row3(y, k, 3 * a), force)
+                k = robot.carrier[k]
+    for c in range(3 * count, n):
+        for i in each(contact_rows[c - 2 * count]):
+            k = robot.last[i]
+            while k >= 0:
+                x[k] += g * f[c] * y[k, c]
+                k = robot.carrier[k]
 
 
 @routine

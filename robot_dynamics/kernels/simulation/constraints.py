@@ -12,7 +12,7 @@ from ..bodies import point_position
 from ..contact.impulse import below_target, predicted_target
 from ..contact.solver import DEFLECTION, IMPLICIT, IMPULSE, STIFFNESS, ZETA, System, U
 from ..contact.spring_damper import next_deflection
-from ..contact_space import contact_paths, delassus_matrix, divide, joint_path, respond
+from ..contact_space import combine_paths, contact_paths, delassus_matrix, divide, joint_path, respond
 from ..rows import part3, row3, row9, set3, set9
 from ..scalar import ZERO3, add, dot, scale
 from . import memory as at
@@ -28,6 +28,12 @@ STOP_RECOVERY_SPEED = 0.5
 def force_unit(settings):
     """What the solver has for 1 N: impulses are forces times the timestep."""
     return settings.timestep if settings.scheme == IMPULSE else 1.0
+
+
+@inline
+def response_scale(settings):
+    """What a row's velocity changes by in a step is this times J H^-1 J^T f."""
+    return 1.0 if settings.scheme == IMPULSE else settings.timestep
 
 
 @inline
@@ -147,13 +153,9 @@ def add_joint_rows(robot, joints, settings, count, problem):
 
 
 @routine
-def joint_response(robot, dofs, g, n, problem):
-    """dofs[CHANGE] = g H^-1 J^T f over n rows (P12)."""
-    for k in range(dofs.shape[1]):
-        total = 0.0
-        for a in range(n):
-            total += problem.y[k, a] * problem.f[a]
-        dofs[at.CHANGE, k] = g * total
+def joint_response(robot, dofs, g, count, n, problem):
+    """dofs[CHANGE] = g H^-1 J^T f over n rows, those of `count` contacts first (P12)."""
+    combine_paths(robot, g, count, n, problem.rows, problem.f, problem.y, dofs[at.CHANGE])
     respond(robot, dofs[at.CHANGE])
 
 
@@ -172,17 +174,16 @@ def assemble(robot, joints, ground, settings, bounce, problem):
         count = min(count, at.MOST_CONTACTS)
         contact_rows(robot, ground, settings, bounce, count, problem)
     n = add_joint_rows(robot, joints, settings, count, problem)
-    g = 1.0 if settings.scheme == IMPULSE else settings.timestep
     divide(robot, n, problem.z, problem.y)
-    delassus_matrix(robot, g, count, n, problem.rows, problem.z, problem.y, problem.A)
+    delassus_matrix(robot, response_scale(settings), count, n, problem.rows, problem.z, problem.y, problem.A)
     return count, n, full
 
 
 @routine
-def apply_response(robot, joints, settings, n, problem):
+def apply_response(robot, joints, settings, count, n, problem):
     """Add what the forces of all rows do to the velocity of the end of the step (Q8)."""
     if n > 0:
-        joint_response(robot, joints.dofs, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, problem)
+        joint_response(robot, joints.dofs, response_scale(settings), count, n, problem)
         for k in range(joints.dofs.shape[1]):
             joints.dofs[at.V_NEXT, k] += joints.dofs[at.CHANGE, k]
 

@@ -15,7 +15,7 @@ from ..dense import eliminate
 from ..rows import part3, part3_to, row3
 from ..scalar import dot
 from . import memory as at
-from .constraints import STOP_RECOVERY, STOP_RECOVERY_SPEED, joint_response
+from .constraints import STOP_RECOVERY, STOP_RECOVERY_SPEED, joint_response, response_scale
 from .detection import next_twists, row_of, size1
 
 MOST_SHIFT = 1e-3
@@ -123,7 +123,7 @@ def shift_positions(robot, joints, ground, settings, count, n, problem):
         problem.f[i] = 0.0
     for i in range(m):
         problem.f[chosen[i]] = r[i]
-    joint_response(robot, joints.dofs, 1.0 if settings.scheme == IMPULSE else settings.timestep, n, problem)
+    joint_response(robot, joints.dofs, response_scale(settings), count, n, problem)
     way = longest_shift(robot, joints, ground, settings)
     if not way <= MOST_SHIFT:
         scale_shift(joints, MOST_SHIFT / way if purpose == RECOVERING and way < math.inf else 0.0)

@@ -82,6 +82,13 @@ def locate(plant, position, velocity, force):
     locate_plain(plant, position, velocity, force)
 
 
+@inline
+def set_all(x, value):
+    """Have one value everywhere in a vector."""
+    for k in range(x.shape[0]):
+        x[k] = value
+
+
 @routine
 def prepare(robot, joints, ground, state, settings, command, pushes, k):
     """What is known before the motion of step k of a run: command, pushes, explicit contacts.
@@ -92,13 +99,13 @@ def prepare(robot, joints, ground, state, settings, command, pushes, k):
     t = (state.counters[at.STEPS] + 0.5) * h
     if k == 0 or command.now.shape[0] > 1 or command.queue.shape[0] > 1:
         delay_command(joints, state, command.now[min(k, command.now.shape[0] - 1)], command.queue, command.acting)
-    for i in range(robot.f_ext.shape[0]):
-        robot.f_ext[i] = 0.0
-    for j in range(joints.data.shape[1]):
-        joints.data[at.SATURATED, j] = 0.0
+    set_all(joints.data[at.SATURATED], 0.0)
+    explicit = settings.scheme == at.EXPLICIT or settings.scheme == at.LINEAR
+    if anywhere(explicit or pushes.shape[0] > 0):
+        set_all(robot.f_ext, 0.0)
     pushed = apply_pushes(robot, state.ledger, h, t, pushes)
     state.ledger[at.WORK] += 0.5 * h * push_power(robot.w, rows.W, t, pushes)
-    if settings.scheme == at.EXPLICIT or settings.scheme == at.LINEAR:
+    if explicit:
         pushed = explicit_contacts(robot, ground, settings) or pushed
     return pushed
 
@@ -142,13 +149,6 @@ def write_log(joints, ground, state, row):
         part3_to(row, point + 3 * c, point_force(ground, c))
 
 
-@inline
-def set_all(x, value):
-    """Have one value everywhere in a vector."""
-    for k in range(x.shape[0]):
-        x[k] = value
-
-
 @routine
 def end_velocities(plant, pushed):
     """End velocity, with contacts and joint losses, in dofs[V_NEXT], again while an effort leaves its range there.
@@ -168,7 +168,7 @@ def end_velocities(plant, pushed):
         count, n, full = assemble(robot, joints, ground, settings, bounce, problem)
         iterations, missed = solve(system, count, n, settings.sweeps, settings.tolerance)
         missed = missed or full
-        apply_response(robot, joints, settings, n, problem)
+        apply_response(robot, joints, settings, count, n, problem)
         gives = (
             settings.scheme == IMPULSE and settings.restitution > 0.0 and rebounds_give_energy(ground, count, problem)
         )
@@ -193,10 +193,11 @@ def take(plant, steps, log):
             state.ledger[at.RESIDUAL] = largest_residual(system_of(settings, problem), count, n)
         store_forces(joints, ground, settings, count, n, problem)
         purpose = shift_positions(robot, joints, ground, settings, count, n, problem)
-        if n == 0 and not pushed and may_be_explicit(joints, settings, command.acting):
+        alone = n == 0 and not pushed
+        if anywhere(alone) and alone and may_be_explicit(joints, settings, command.acting):
             heun(robot, joints, state, settings)
         carried = account_step(robot, joints, ground, state, settings, pushes, pushed)
-        advance_state(robot, joints, state, settings, carried, n == 0 and not pushed)
+        advance_state(robot, joints, state, settings, carried, alone)
         energy = (
             motion_energy(robot, state, settings, carried)
             if unread
