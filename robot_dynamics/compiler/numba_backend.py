@@ -89,7 +89,7 @@ def _of_lane(x: str, of: Any, found: dict[str, Any]) -> str:
     """Source of what one lane has of the value x of a type; named tuples join the names that are found."""
     if not isinstance(of, types.BaseNamedTuple):
         return x
-    if of.instance_class is Lanes:
+    if issubclass(of.instance_class, Lanes):
         return f"{x}.each[..., lane]"
     name = f"bundle{len(found)}"
     found[name] = of.instance_class

@@ -18,7 +18,7 @@ from .codegen.syntax import Foreign, Refused
 from .codegen.values import BIT, BYTE, DOUBLE, INT, Array
 from .codegen.vector_arrays import Laned
 from .routines import Inside
-from .words import Lanes
+from .words import LANES, Lanes, Tiled
 
 
 class InsideType(types.Callable):
@@ -64,6 +64,12 @@ register_model(InsideType)(models.OpaqueModel)
 lower_constant(InsideType)(lambda context, builder, of, value: context.get_dummy_value())
 
 
+@typeof_impl.register(Tiled)
+def _type_tiled(value: Tiled, context: Any) -> Any:
+    """One type for one tile and for several, which alone would be in C order."""
+    return types.NamedTuple([typeof_impl(value.each, context).copy(layout="A")], Tiled)
+
+
 ELEMENTS = {types.float64: DOUBLE, types.int64: INT, types.boolean: BIT}
 """Numbers of numba and of `language`."""
 
@@ -76,15 +82,20 @@ def example(of: Any) -> Any:
         element = BYTE if of.dtype == types.boolean else ELEMENTS[of.dtype]
         lengths = (INT(0),) * of.ndim
         return Array(element, element.as_pointer()(None), lengths, None if of.layout == "C" else lengths)
-    if isinstance(of, types.BaseNamedTuple) and of.instance_class is Lanes:
+    if _is_laned(of):
         element = ELEMENTS[of[0].dtype]
-        return Laned(element, (element.as_pointer()(None), None), (INT(0),) * (of[0].ndim - 1), None)
+        apart = None if of.instance_class is Lanes else (INT(0),)
+        return Laned(element, (element.as_pointer()(None), None), (INT(0),) * (of[0].ndim - 1), apart)
     if isinstance(of, types.BaseTuple):
         values = [example(x) for x in of]
         return of.instance_class(*values) if isinstance(of, types.BaseNamedTuple) else tuple(values)
     if isinstance(of, InsideType):
         return of.inside
     return None if of == types.none else ELEMENTS[of](0)
+
+
+def _is_laned(of: Any) -> bool:
+    return isinstance(of, types.BaseNamedTuple) and issubclass(of.instance_class, Lanes)
 
 
 def numba_type(x: Any) -> Any:
@@ -100,10 +111,11 @@ def taken_apart(context: Any, builder: Any, of: Any, x: Any) -> Any:
         array = make_array(of)(context, builder, x)
         lengths, strides = (tuple(cgutils.unpack_tuple(builder, y, of.ndim)) for y in (array.shape, array.strides))
         return Array(array.data.type.pointee, array.data, lengths, None if of.layout == "C" else strides)
-    if isinstance(of, types.BaseNamedTuple) and of.instance_class is Lanes:
+    if _is_laned(of):
         (array,) = cgutils.unpack_tuple(builder, x, 1)
         array = taken_apart(context, builder, of[0], array)
-        return Laned(array.element, (array.data, None), array.shape[:-1], None)
+        apart = None if of.instance_class is Lanes else (builder.sdiv(array.strides[0], INT(8 * LANES)),)
+        return Laned(array.element, (array.data, None), array.shape[:-1], apart)
     if isinstance(of, types.BaseTuple):
         values = zip(of, cgutils.unpack_tuple(builder, x, len(of)), strict=True)
         parts = [taken_apart(context, builder, t, value) for t, value in values]

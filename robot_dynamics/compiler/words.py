@@ -27,6 +27,12 @@ class Lanes(NamedTuple):
     each: NDArray[Any]
 
 
+class Tiled(Lanes):
+    """Arrays of many times LANES robots, those along the first dimension, each in C order and anywhere in memory."""
+
+    __slots__ = ()
+
+
 def abreast(*limits: int) -> range:
     """Range of a loop that calls no routine, and in which no iteration reads elements that another writes.
 

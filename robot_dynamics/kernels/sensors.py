@@ -85,11 +85,11 @@ def take_command(command, q_des, qd_des, kp, kd, tau_ff):
 
 
 @lean
-def take_commands(now, source, figures):
+def take_commands(tiles, place, source, figures):
     """Take figures [q_des, qd_des, kp, kd, tau_ff] for every step to come, each (plants or 1, n or 1).
 
-    now (tiles, 1, 5, n, LANES); source (tiles, LANES): whose figures a lane takes. Returns -1, or the first of figures
-    that is not finite or a negative gain: nothing is taken then.
+    tiles (tiles, numbers, LANES); place: number of the first command there, and n; source (tiles, LANES): whose figures
+    a lane takes. Returns -1, or the first of figures that is not finite or a negative gain: nothing is taken then.
     """
     for i in range(5):
         x, wrong = figures[i], 0
@@ -99,9 +99,10 @@ def take_commands(now, source, figures):
                 wrong += 0 if abs(x[k, j]) < math.inf and x[k, j] >= least else 1
         if wrong:
             return i
-    for t in range(now.shape[0]):
+    first, n = place
+    for t in range(tiles.shape[0]):
         for i in range(5):
-            take_figure(now[t, 0, i], source[t], figures[i])
+            take_figure(tiles[t, first + i * n : first + (i + 1) * n], source[t], figures[i])
     return -1
 
 

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plant's memory in one block: many plants are laid side by side, and taken back, a block at a time."""
 
+import math
 from collections.abc import Hashable, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler import LANES, Lanes
+from ..compiler import LANES, Tiled
 from ..core.arrays import Array
 from ..kernels.lanes import aligned, whole
 from ..kernels.simulation import memory as at
@@ -18,10 +19,17 @@ GIVEN = frozenset({"parameters", "surfaces", "heights"})
 """Arrays that no step writes and that may differ from plant to plant."""
 DERIVED = frozenset({"w", "factor", "f_ext"})
 """Arrays that follow from the state."""
+VECTOR = 8 * LANES
+"""Bytes of one number of all lanes."""
+BETWEEN = 4096 // VECTOR
+"""Numbers between tiles, a page: two processors that each read ahead in a tile of theirs do not meet there."""
 
 
 class Place(NamedTuple):
-    """Where an array stands: number of its bundle and of the field there, first of its `size` numbers."""
+    """Where an array stands: number of its bundle and of the field there, first of its `size` numbers.
+
+    strides: bytes between neighbours where each number stands beside those of all lanes.
+    """
 
     bundle: int
     field: int
@@ -29,6 +37,7 @@ class Place(NamedTuple):
     kind: np.dtype[Any]
     start: int
     size: int
+    strides: tuple[int, ...]
 
 
 class Layout(NamedTuple):
@@ -55,7 +64,8 @@ def _places(bundles: Sequence[Any], names: Set[str], start: int) -> tuple[list[P
     for k, bundle in enumerate(bundles):
         for i, (name, x) in enumerate(zip(bundle._fields, bundle, strict=True)):
             if name in names:
-                out.append(Place(k, i, x.shape, x.dtype, start, x.size))
+                strides = tuple(VECTOR * math.prod(x.shape[d + 1 :]) for d in range(x.ndim))
+                out.append(Place(k, i, x.shape, x.dtype, start, x.size, (*strides, 8)))
                 start += whole(x.size)
     return out, start
 
@@ -64,7 +74,7 @@ def in_one_block(bundles: Sequence[Any], layout: Layout) -> tuple[Array, list[An
     """Copy what is written into one block (length,); returns it and the bundles, whose arrays are parts of it."""
     block = aligned((layout.length,))
     moved = [list(bundle) for bundle in bundles]
-    for k, i, shape, kind, start, _ in layout.written:
+    for k, i, shape, kind, start, *_ in layout.written:
         part = np.ndarray(shape, kind, block, 8 * start)
         part[...] = moved[k][i]
         moved[k][i] = part
@@ -79,35 +89,38 @@ def form_of(settings: at.Settings, bundles: Sequence[Any]) -> Hashable:
     return settings, repr(sizes).encode() + b"".join(x.tobytes() for x in equal)
 
 
-def laid(layout: Layout, bundles: Sequence[Sequence[Any]], blocks: Sequence[Array]) -> list[Any]:
-    """Bundles of tiles, of those of plants of one form and of their blocks; a multiple of LANES.
-
-    Arrays that steps read or write and that may differ have tiles along a first dimension, lanes along a last one. A
-    tile takes every robot as a tree, without levels.
-    """
-    first, count = bundles[0], len(blocks) // LANES
-    memory = aligned((count * layout.end * LANES,))
-    parts = [list(bundle) for bundle in first]
-    for k, i, shape, kind, start, _ in (*layout.written, *layout.given, *layout.derived):
-        parts[k][i] = Lanes(np.ndarray((count, *shape, LANES), kind, memory, 8 * count * LANES * start))
-    by_tile = np.array(blocks).reshape(count, LANES, -1)
-    for place in layout.written:
-        _numbers(memory, count, place)[...] = by_tile[:, :, place.start : place.start + place.size].swapaxes(1, 2)
+def lay(layout: Layout, bundles: Sequence[Sequence[Any]], blocks: Sequence[Array]) -> Array:
+    """Memory (tiles, numbers, LANES) of plants of one form, of their bundles and blocks; a multiple of LANES."""
+    count, length = len(blocks) // LANES, layout.length
+    memory = aligned((count, layout.end + BETWEEN, LANES))
+    memory[:, :length] = np.array(blocks).reshape(count, LANES, length).swapaxes(1, 2)
     for place in layout.given:
         given = np.array([own[place.bundle][place.field] for own in bundles])
-        _numbers(memory, count, place)[...] = given.reshape(count, LANES, -1).swapaxes(1, 2)
-    robot, *others = (bundle._make(arrays) for bundle, arrays in zip(first, parts, strict=True))
+        memory[:, place.start : place.start + place.size] = given.reshape(count, LANES, -1).swapaxes(1, 2)
+    return memory
+
+
+def lay_one(layout: Layout, bundles: Sequence[Any], block: Array, numbers: Array) -> None:
+    """What `lay` does, for one plant: into its lane's numbers (numbers,)."""
+    numbers[: layout.length] = block
+    for place in layout.given:
+        numbers[place.start : place.start + place.size] = bundles[place.bundle][place.field].ravel()
+
+
+def bundles_in(memory: Array, layout: Layout, bundles: Sequence[Any]) -> list[Any]:
+    """Bundles of tiles in memory that was laid; what all plants have in common is of these bundles.
+
+    A tile takes every robot as a tree, without levels.
+    """
+    parts = [list(bundle) for bundle in bundles]
+    count, apart = len(memory), memory.strides[0]
+    for k, i, shape, kind, start, _, strides in (*layout.written, *layout.given, *layout.derived):
+        array = np.ndarray((count, *shape, LANES), kind, memory, VECTOR * start, (apart, *strides))
+        parts[k][i] = Tiled(array)
+    robot, *others = (bundle._make(arrays) for bundle, arrays in zip(bundles, parts, strict=True))
     return [robot._replace(levels=()), *others]
 
 
-def _numbers(memory: Array, count: int, place: Place) -> Array:
-    """Array of `count` tiles that stands in a place, as numbers (count, size, LANES)."""
-    return np.ndarray((count, place.size, LANES), np.float64, memory, 8 * count * LANES * place.start)
-
-
-def blocks_of(bundles: Sequence[Any], t: int, layout: Layout) -> Array:
+def blocks_of(memory: Array, t: int, layout: Layout) -> Array:
     """Blocks (LANES, length) of the plants of tile t."""
-    blocks = np.empty((LANES, layout.length))
-    for k, i, _, _, start, size in layout.written:
-        blocks[:, start : start + size] = bundles[k][i].each[t].reshape(size, LANES).view(np.float64).T
-    return blocks
+    return np.ascontiguousarray(memory[t, : layout.length].T)

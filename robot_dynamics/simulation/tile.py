@@ -8,20 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiler import LANES, Lanes, entry
+from ..compiler import LANES, Lanes, Tiled, entry
 from ..core.arrays import Array
 from ..kernels import sensors
 from ..kernels.lanes import aligned, aligned_together
 from ..kernels.simulation import memory as at
 from ..kernels.simulation import tiles
 from ..kernels.simulation.ledger import FINE
-from .block import blocks_of, laid
+from .block import VECTOR, blocks_of, bundles_in, lay, lay_one
 from .plant import Plant
 
 SPELL = 64
 """Steps that are logged before the log is turned from lanes into plants."""
 STREAM = 256
 """Steps whose commands are laid side by side at once."""
+BUNDLES = "_robot", "_joints", "_ground", "_state", "_command"
+"""Attributes that are found anew."""
 NO_LOG = aligned((0, 0, LANES)), 0, np.zeros((0, 0, 0))
 """Room, first row and log of `run_tiles` where nothing is logged."""
 
@@ -53,9 +55,9 @@ class Tiles:
         own = [min(i, len(plants) - 1) for i in range(count * LANES)]
         self.source = np.array(own).reshape(count, LANES)
         sources = [plants[i] for i in own]
-        bundles = laid(first.layout, [plant.bundles for plant in sources], [plant.block for plant in sources])
-        self._robot, self._joints, self._ground, self._state, self._command = bundles
-        self._settings = first.settings
+        self._layout, self._settings = first.layout, first.settings
+        self._numbers = lay(self._layout, [plant.bundles for plant in sources], [plant.block for plant in sources])
+        self._bind()
         self._own_memory = self.memory()
         width = first.model.nq + first.model.nv + len(first.model.joint_names) + 3 * len(first.points)
         odd = count | 1  # rows that are a power of two apart would meet in the same lines of the cache
@@ -65,6 +67,22 @@ class Tiles:
         self._status, self.live, self.out, self.touch = results
         self.live.reshape(-1)[: len(plants)] = [plant.explain() is None for plant in plants]
         self._begin()
+
+    def _bind(self) -> None:
+        """Find the arrays in the tiles' memory."""
+        bundles = bundles_in(self._numbers, self._layout, self.plants[0].bundles)
+        self._robot, self._joints, self._ground, self._state, self._command = bundles
+        now = self._command.now.each
+        self._place_of_now = (now.ctypes.data - self._numbers.ctypes.data) // VECTOR, now.shape[3]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the arrays, which a copy finds in its own memory."""
+        return {name: value for name, value in vars(self).items() if name not in BUNDLES}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Go on as the tiles that these are a copy of."""
+        vars(self).update(state)
+        self._bind()
 
     def part(self, first: int, end: int) -> tuple[at.Plant, int, int]:
         """What a thread needs to `advance` these tiles."""
@@ -76,7 +94,7 @@ class Tiles:
 
     def arguments(self, memory: Any, commands: Array | None = None) -> at.Plant:
         """What kernels take as `plant`; commands (T, 5, n, LANES) of one tile, or None for those that are held."""
-        command = self._command if commands is None else self._command._replace(now=Lanes(commands[None]))
+        command = self._command if commands is None else self._command._replace(now=Tiled(commands[None]))
         return at.Plant(self._robot, self._joints, self._ground, self._state, self._settings, command, memory)
 
     def run(self, plant: at.Plant, first: int, end: int, steps: int, log: tuple[Array, int, Array] = NO_LOG) -> int:
@@ -128,7 +146,7 @@ class Tiles:
     def settle(self, t: int, commands: Array) -> int:
         """Take out plants of tile t that stopped under commands (T, 5, n, LANES); how many steps the others took."""
         ended, taken = self._status[t]
-        blocks = self._blocks(t)
+        blocks = blocks_of(self._numbers, t, self._layout)
         for lane in np.flatnonzero((self.live[t] > 0) & (ended != FINE)):
             plant = self.plants[self.source[t, lane]]
             self._take(plant, blocks[lane])
@@ -165,23 +183,12 @@ class Tiles:
         model = living[0]
         for lane in np.flatnonzero(self.live[t] == 0):
             self.source[t, lane] = self.source[t, model]
-            for bundle in self._bundles:
-                for array in bundle:
-                    if isinstance(array, Lanes):
-                        array.each[t, ..., lane] = array.each[t, ..., model]
-
-    @property
-    def _bundles(self) -> tuple[Any, ...]:
-        return self._robot, self._joints, self._ground, self._state, self._command
-
-    def _blocks(self, t: int) -> Array:
-        """Memory of the plants of tile t as it is in the lanes."""
-        return blocks_of(self._bundles, t, self.plants[0].layout)
+            self._numbers[t, :, lane] = self._numbers[t, :, model]
 
     def give_back(self) -> None:
         """Take the plants to where the tiles are; those that stopped are there already."""
         for t in range(len(self.live)):
-            blocks = self._blocks(t)
+            blocks = blocks_of(self._numbers, t, self._layout)
             for lane in np.flatnonzero(self.live[t]).tolist():
                 self._take(self.plants[t * LANES + lane], blocks[lane])
 
@@ -192,7 +199,7 @@ class Tiles:
 
     def command(self, figures: Sequence[Array]) -> int:
         """`kernels.sensors.take_commands`."""
-        arguments = self._command.now.each, self.numbers[self.source], tuple(figures)
+        arguments = self._numbers, self._place_of_now, self.numbers[self.source], tuple(figures)
         wrong: int = entry(sensors.take_commands, arguments)(*arguments)
         return wrong
 
@@ -213,10 +220,7 @@ class Tiles:
     def _lay(self, i: int) -> None:
         """Have plant i in its own lane again, from where it is."""
         t, lane = divmod(i, LANES)
-        for whole, bundle in zip(self._bundles, self.plants[i].bundles, strict=True):
-            for array, own in zip(whole, bundle, strict=True):
-                if isinstance(array, Lanes):
-                    array.each[t, ..., lane] = own
+        lay_one(self._layout, self.plants[i].bundles, self.plants[i].block, self._numbers[t, :, lane])
         self.source[t, lane], self.live[t, lane] = i, 1
 
     def locate(self) -> None:

@@ -16,7 +16,8 @@ from .vector_arithmetic import SPREAD, WORD, VectorArithmetic, everywhere, varie
 class Laned(Array):
     """An array of vectors, one for each element; data: pointer to a number, and how many elements are before.
 
-    Where lanes do not differ in that, the pointer is beyond those elements, and it is None.
+    Where lanes do not differ in that, the pointer is beyond those elements, and it is None. strides: elements between
+    neighbours along the first dimensions; what they are followed by is in C order.
     """
 
     __slots__ = ()
@@ -64,12 +65,11 @@ class VectorArrays(VectorArithmetic):
         """Elements between neighbours along each dimension of what is laned, else bytes."""
         if not isinstance(array, Laned):
             return super().distances(array)
-        if array.strides is not None:
-            return array.strides
+        given = array.strides or ()
         steps: list[Any] = [1]
-        for length in array.shape[:0:-1]:
+        for length in array.shape[: len(given) : -1]:
             steps.append(self.arithmetic(MULTIPLY, steps[-1], length))
-        return tuple(reversed(steps))
+        return (*given, *reversed(steps[: len(array.shape) - len(given)]))
 
     def place(self, array: Array, index: tuple[Any, ...]) -> Any:
         """An element, or the array that slices leave. Raises Foreign."""
@@ -95,7 +95,7 @@ class VectorArrays(VectorArithmetic):
         first = (data, offset) if varies(offset) else (self.ahead(data, offset), None)
         shape = tuple(self.length(array.shape[k], index[k]) for k in left)
         rows = left == list(range(left[0], len(index))) and all(index[k] == slice(None) for k in left[1:])
-        if array.strides is None and rows:
+        if rows and left[0] >= len(array.strides or ()):
             return Laned(array.element, first, shape, None)
         return Laned(array.element, first, shape, tuple(strides[k] for k in left))
 
