@@ -131,13 +131,14 @@ def save_deflection(points, c):
 
 @inline
 def measure_point(robot, ground, c):
-    """Signed distance of contact point c; if it touches, its law is noted."""
+    """Signed distance of contact point c; if it touches, its surface axes and its law are noted."""
     points = ground.points
     x = point_position(robot.w, row_of(ground, c), row3(points, c, at.PLACE))
-    pen, _, surface = own_surface(ground, c, x)
+    pen, frame, surface = own_surface(ground, c, x)
     touches = pen < points[c, at.RADIUS]
     points[c, at.SURFACE] = surface if touches else -1.0
     if touches:
+        set9(points, c, at.FRAME, frame)
         set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
     return pen - points[c, at.RADIUS]
 
@@ -163,25 +164,33 @@ def own_surface(ground, c, x):
 
 
 @inline
-def touching(robot, ground, c):
-    """Signed distance, surface axes, touching point in row axes and surface of contact point c."""
+def touching_place(robot, ground, c, frame):
+    """Touching point of contact point c, row axes, on a surface with these axes."""
     i = row_of(ground, c)
-    r = row3(ground.points, c, at.PLACE)
-    pen, frame, surface = own_surface(ground, c, point_position(robot.w, i, r))
-    normal = normal_of(frame)
-    radius = ground.points[c, at.RADIUS]
-    return pen - radius, frame, sub(r, scale(radius, tmul(row9(robot.w, i, rows.RW), normal))), surface
+    normal = scale(ground.points[c, at.RADIUS], normal_of(frame))
+    return sub(row3(ground.points, c, at.PLACE), tmul(row9(robot.w, i, rows.RW), normal))
 
 
 @inline
-def update_contact_frame(robot, ground, c):
-    """What a step needs of contact point c."""
+def touching(robot, ground, c):
+    """Signed distance, surface axes, touching point in row axes and surface of contact point c."""
+    x = point_position(robot.w, row_of(ground, c), row3(ground.points, c, at.PLACE))
+    pen, frame, surface = own_surface(ground, c, x)
+    return pen - ground.points[c, at.RADIUS], frame, touching_place(robot, ground, c, frame), surface
+
+
+@inline
+def update_contact_frame(robot, ground, c, measured):
+    """What a step needs of contact point c; measured: whether `measure_point` was asked at these poses."""
     points = ground.points
-    pen, frame, arm, surface = touching(robot, ground, c)
-    points[c, at.PEN] = pen
-    set9(points, c, at.FRAME, frame)
+    if not measured or points[c, at.SURFACE] < 0.0:
+        pen, frame, _, surface = touching(robot, ground, c)
+        points[c, at.PEN] = pen
+        set9(points, c, at.FRAME, frame)
+        set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
+    frame = row9(points, c, at.FRAME)
+    arm = touching_place(robot, ground, c, frame)
     set3(points, c, at.ARM, arm)
-    set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
     set3(points, c, at.START, tmul(frame, velocity_at(robot.w, row_of(ground, c), arm, rows.W)))
 
 
@@ -217,13 +226,13 @@ def deflected(points, c):
 
 
 @inline
-def add_if_near(robot, ground, settings, c, count, active):
+def add_if_near(robot, ground, settings, c, measured, count, active):
     """Append contact point c to the list if it may touch within the step; returns how many are on it.
 
-    A full list gives up the point that is least deep, and is one longer.
+    measured: as in `update_contact_frame`. A full list gives up the point that is least deep, and is one longer.
     """
     points = ground.points
-    update_contact_frame(robot, ground, c)
+    update_contact_frame(robot, ground, c, measured)
     u = surface_velocity(robot, ground, c)
     set3(points, c, at.END, u)
     pen = points[c, at.PEN]
@@ -258,5 +267,5 @@ def find_contacts(robot, ground, settings, active):
         for c in range(first_of(ground, b), end_of(ground, b)):
             pen = clear if clear > 0.0 else points[c, at.PEN]
             if pen - settings.timestep * fastest(robot, row_of(ground, c), points[c, at.SIZE]) < MARGIN:
-                count = add_if_near(robot, ground, settings, c, count, active)
+                count = add_if_near(robot, ground, settings, c, clear <= 0.0, count, active)
     return count

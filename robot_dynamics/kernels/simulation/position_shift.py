@@ -7,10 +7,10 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 import math
 
-from ...compiler import inline, routine
+from ...compiler import each, inline, routine
 from .. import rows
 from ..bodies import velocity_at
-from ..contact.solver import IMPULSE, U
+from ..contact.solver import FRICTION, IMPULSE, ZETA, U
 from ..dense import eliminate
 from ..rows import part3, part3_to, row3
 from ..scalar import dot
@@ -42,19 +42,20 @@ def missing_way(ground, settings, a, problem):
     Sliding: (u_start - u_end) / 2 along the surface, so that it goes by the mean of its velocities and comes to rest
     after v^2 / (2 mu g).
     """
-    c = problem.picked[at.ACTIVE, a]
-    pen = ground.points[c, at.PEN]
+    pen = -problem.points[a, ZETA]
     if problem.picked[at.LANDED, a] == 1:
         return (0.0, 0.0, -pen / settings.timestep)
     up = 0.0
     if settings.scheme == IMPULSE and not settings.below:
         up = recovery_rate(-pen, settings.recovery, settings.recovery_speed)
     f = part3(problem.f, 3 * a)
-    rim = (1.0 - 1e-9) * ground.points[c, at.LAW + 2] * f[2]
+    rim = (1.0 - 1e-9) * problem.points[a, FRICTION] * f[2]
     if f[0] * f[0] + f[1] * f[1] < rim * rim:
         return (0.0, 0.0, up)
-    x = 0.5 * (ground.points[c, at.START] - problem.work.rows[U, 3 * a])
-    y = 0.5 * (ground.points[c, at.START + 1] - problem.work.rows[U, 3 * a + 1])
+    x, y = 0.0, 0.0
+    for c in each(problem.picked[at.ACTIVE, a]):
+        x = 0.5 * (ground.points[c, at.START] - problem.work.rows[U, 3 * a])
+        y = 0.5 * (ground.points[c, at.START + 1] - problem.work.rows[U, 3 * a + 1])
     far = (x * x + y * y) * settings.timestep * settings.timestep > MOST_SHIFT * MOST_SHIFT
     return (0.0, 0.0, up) if far else (x, y, up)
 
@@ -69,34 +70,49 @@ def missing_stop_way(joints, settings, index):
     return up - down if index % 2 == 1 else 0.0
 
 
+@inline
+def holds(problem, count, s):
+    """Whether the friction or stop of scalar row s is within its bounds."""
+    return problem.bounds[s, 0] < problem.f[3 * count + s] < problem.bounds[s, 1]
+
+
+@routine
+def shift_purpose(joints, ground, settings, count, n, problem):
+    """What a position-only shift would be for."""
+    purpose = AS_IT_IS
+    for a in range(count):
+        if problem.f[3 * a + 2] > 0.0:
+            way = missing_way(ground, settings, a, problem)
+            sideways = problem.picked[at.LANDED, a] == 1 or abs(way[0]) + abs(way[1]) > 0.0
+            purpose = max(purpose, (MOVING if sideways else RECOVERING) if size1(way) > 0.0 else AS_IT_IS)
+    for s in range(n - 3 * count):
+        back = missing_stop_way(joints, settings, problem.picked[at.ROW_INDEX, s])
+        purpose = max(purpose, RECOVERING if abs(back) > 0.0 else AS_IT_IS)
+    return purpose
+
+
 @routine
 def held_rows(joints, ground, settings, count, n, problem):
     """List the rows that may not move in picked[CHOSEN], and in b what is left over of their way.
 
     Those are the rows of contacts that carry, and of joints whose friction or stop is within its bounds, or that are
-    beyond their stop. Returns their number, and what a shift would be for.
+    beyond their stop. Returns their number.
     """
     chosen, r = problem.picked[at.CHOSEN], problem.b
     m = 0
-    purpose = AS_IT_IS
     for a in range(count):
-        if problem.f[3 * a + 2] <= 0.0:
-            continue
-        way = missing_way(ground, settings, a, problem)
-        sideways = problem.picked[at.LANDED, a] == 1 or abs(way[0]) + abs(way[1]) > 0.0
-        purpose = max(purpose, (MOVING if sideways else RECOVERING) if size1(way) > 0.0 else AS_IT_IS)
-        part3_to(r, m, way)
-        for k in range(3):
-            chosen[m + k] = 3 * a + k
-        m += 3
+        if problem.f[3 * a + 2] > 0.0:
+            part3_to(r, m, missing_way(ground, settings, a, problem))
+            for k in range(3):
+                chosen[m + k] = 3 * a + k
+            m += 3
     for s in range(n - 3 * count):
         back = missing_stop_way(joints, settings, problem.picked[at.ROW_INDEX, s])
-        if problem.bounds[s, 0] < problem.f[3 * count + s] < problem.bounds[s, 1] or abs(back) > 0.0:
+        if holds(problem, count, s) or abs(back) > 0.0:
             chosen[m] = 3 * count + s
             r[m] = back
-            purpose = max(purpose, RECOVERING if abs(r[m]) > 0.0 else AS_IT_IS)
             m += 1
-    return m, purpose
+    return m
 
 
 @routine
@@ -106,10 +122,11 @@ def shift_positions(robot, joints, ground, settings, count, n, problem):
     Returns what it is for.
     (W_AA + 1e-9 tr W) pi = r over the rows A that hold (T14). A recovery longer than MOST_SHIFT goes that far.
     """
-    m, purpose = held_rows(joints, ground, settings, count, n, problem)
+    purpose = shift_purpose(joints, ground, settings, count, n, problem)
     if purpose == AS_IT_IS:
         scale_shift(joints, 0.0)
         return AS_IT_IS
+    m = held_rows(joints, ground, settings, count, n, problem)
     chosen, r, M = problem.picked[at.CHOSEN], problem.b, problem.work.matrix
     trace = 0.0
     for i in range(m):

@@ -99,7 +99,7 @@ def explicit_contacts(robot, ground, settings):
             set3(points, c, at.FORCE, ZERO3)
             if points[c, at.PEN] >= 0.0 and not deflected(points, c):
                 continue
-            update_contact_frame(robot, ground, c)
+            update_contact_frame(robot, ground, c, points[c, at.PEN] < 0.0)
             law = row3(points, c, at.LAW)
             u = row3(points, c, at.START)
             if settings.scheme == at.LINEAR:
