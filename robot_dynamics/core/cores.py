@@ -6,7 +6,6 @@ import _thread
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 LEAST = 1024
 """States per thread; of fewer, the threads would cost more than they save."""
@@ -31,8 +30,8 @@ def in_slices(work: Callable[[slice], None], count: int) -> None:
 def in_threads(jobs: Iterable[Callable[[], None]], threads: int) -> None:
     """Do all jobs, in so many threads, one of them the caller's. Raises what a job, or asking for one, raises.
 
-    One job after the other is asked for, when a thread is free for it; the first one of each thread by the caller: two
-    threads that prepare something at once hand the interpreter lock to and fro.
+    One job after the other is asked for, when a thread is free for it; the first one by the caller, while the other
+    threads come up: two that prepare something at once hand the interpreter lock to and fro.
     """
     waiting, asking = iter(jobs), _thread.allocate_lock()
 
@@ -40,16 +39,19 @@ def in_threads(jobs: Iterable[Callable[[], None]], threads: int) -> None:
         with asking:
             return next(waiting, None)
 
-    def work(job: Callable[[], None] | None) -> None:
-        while job is not None:
+    def work() -> None:
+        while (job := next_job()) is not None:
             job()
-            job = next_job()
 
     others: list[Begun] = []
     try:
-        for _ in range(threads - 1):
-            others.append(Begun(partial(work, next_job())))
-        work(next_job())
+        with asking:
+            for _ in range(threads - 1):
+                others.append(Begun(work))
+            first = next(waiting, None)
+        if first is not None:
+            first()
+            work()
     finally:
         errors = [other.wait() for other in others]
     for error in errors:

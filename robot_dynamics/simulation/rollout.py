@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rollouts: many plants through the same time, on all cores, for Monte-Carlo studies, identification and planning."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain, pairwise
@@ -91,12 +91,12 @@ def rollout_batch(
     taken = np.zeros(len(plants), np.int64)
     together, alone = _together(plants)
     workers = count_cores() if threads is None else threads
-    parts = _laid_at_once(together, workers)
-    jobs = chain(
-        (partial(_follow, Tiles([plants[i] for i in numbers]), numbers, figures, log, taken) for numbers in parts),
+    laid = (Laid(plants, numbers, figures, log) for numbers in _laid_at_once(together, workers))
+    jobs: Iterator[Callable[[], None]] = chain(
+        chain.from_iterable(_shares(x, workers, taken) for x in laid),
         (partial(_follow_alone, plants[i], _commands(figures, i), i, log, taken) for i in alone),
     )
-    in_threads(jobs, min(workers, len(parts) + len(alone)))
+    in_threads(jobs, min(workers, len(alone) + sum(-(-len(numbers) // LANES) for numbers in together)))
     for i in np.flatnonzero(taken < steps).tolist():
         log[i, taken[i] :] = _last(plants[i], log.shape[2])
     ends = list(accumulate((model.nq, model.nv, n, 3 * points), initial=0))
@@ -127,27 +127,49 @@ def _together(plants: Sequence[Plant]) -> tuple[list[list[int]], list[int]]:
 
 
 def _laid_at_once(together: Sequence[list[int]], workers: int) -> list[list[int]]:
-    """Parts of plants of one form, as many tiles for one thread as for another, the largest first."""
-    tiles = shared_out([-(-len(numbers) // LANES) for numbers in together], workers)
-    shares = [together[g][first * LANES : end * LANES] for share in tiles for g, first, end in share]
-    parts = [share[begin : begin + MOST] for share in shares for begin in range(0, len(share), MOST)]
+    """Parts of plants of one form that are laid side by side at a time, the largest first."""
+    most = MOST * workers
+    parts = [numbers[begin : begin + most] for numbers in together for begin in range(0, len(numbers), most)]
     return sorted(parts, key=len, reverse=True)
 
 
-def _follow(
-    tiles: Tiles, numbers: list[int], figures: list[Array] | None, log: Array, taken: NDArray[np.int64]
-) -> None:
-    """Take plants of one form, laid side by side, through all steps: what one thread does."""
-    together = numbers[-1] - numbers[0] + 1 == len(numbers)
-    which: Any = slice(numbers[0], numbers[-1] + 1) if together else np.array(numbers)
-    rows = log[which]
-    given = None if figures is None else [x[which] for x in figures]
-    for t in range(len(tiles.live)):
-        mine = numbers[t * LANES : (t + 1) * LANES]
-        taken[mine] = tiles.follow(t, given, rows)[: len(mine)]
-    tiles.give_back()
-    if not together:
-        log[which] = rows
+class Laid:
+    """Plants of one form, laid side by side, with their numbers, their rows of figures and log."""
+
+    def __init__(self, plants: Sequence[Plant], numbers: list[int], figures: list[Array] | None, log: Array):
+        """Lay those plants that have these numbers."""
+        self.numbers, self._log = numbers, log
+        self._apart = numbers[-1] - numbers[0] + 1 > len(numbers)
+        which: Any = np.array(numbers) if self._apart else slice(numbers[0], numbers[-1] + 1)
+        self.figures = None if figures is None else [x[which] for x in figures]
+        self.rows = log[which]
+        self.tiles = Tiles([plants[i] for i in numbers])
+
+    def own(self, first: int, end: int) -> list[int]:
+        """Numbers of the plants of these tiles."""
+        return self.numbers[first * LANES : end * LANES]
+
+    def give_back(self, first: int, end: int) -> None:
+        """Take the plants of these tiles to where they are, and their rows into the log."""
+        self.tiles.give_back(first, end)
+        if self._apart:
+            self._log[self.own(first, end)] = self.rows[first * LANES : end * LANES]
+
+
+def _shares(laid: Laid, workers: int, taken: NDArray[np.int64]) -> Iterator[Callable[[], None]]:
+    """What threads do of plants that are laid: as many tiles for one as for another."""
+    for share in shared_out([len(laid.tiles.live)], workers):
+        for _, first, end in share:
+            yield partial(_follow, laid, first, end, taken)
+
+
+def _follow(laid: Laid, first: int, end: int, taken: NDArray[np.int64]) -> None:
+    """Take the plants of tiles from `first` to the one before `end` through all steps."""
+    memory = laid.tiles.memory()
+    for t in range(first, end):
+        mine = laid.own(t, t + 1)
+        taken[mine] = laid.tiles.follow(t, laid.figures, laid.rows, memory)[: len(mine)]
+    laid.give_back(first, end)
 
 
 def _follow_alone(plant: Plant, commands: Array | None, i: int, log: Array, taken: NDArray[np.int64]) -> None:

@@ -113,11 +113,11 @@ class Tiles:
                 left -= self.settle(t, self._command.now.each[t])
             first = t + 1
 
-    def follow(self, t: int, figures: Sequence[Array] | None, log: Array) -> NDArray[np.int64]:
+    def follow(self, t: int, figures: Sequence[Array] | None, log: Array, memory: Any) -> NDArray[np.int64]:
         """Take a step for every row of the log (plants, T, width) of tile t; who stops does not disturb the others.
 
-        figures: [q_des, qd_des, kp, kd, tau], each (plants, T or 1, n), or None for the commands that are held. Returns
-        how many steps each lane took; rows of the log behind a last step hold anything.
+        figures: [q_des, qd_des, kp, kd, tau], each (plants, T or 1, n), or None for the commands that are held. memory:
+        the thread's own. Returns how many steps each lane took; rows of the log behind a last step hold anything.
         """
         steps, width = log.shape[1:]
         kept = aligned((min(SPELL, steps), width, LANES), made=np.empty)
@@ -126,7 +126,7 @@ class Tiles:
         while begin < steps:
             count = min(STREAM if changing else steps, steps - begin)
             now = self._command.now.each[t] if figures is None else self._commands(figures, t, begin, begin + count)
-            living, plant = self.live[t].copy(), self.arguments(self._own_memory, now)
+            living, plant = self.live[t].copy(), self.arguments(memory, now)
             stopped = self.run(plant, t, t + 1, count, (kept, begin, log)) == t
             taken += living * self._status[t, tiles.TAKEN]
             begin += self.settle(t, now) if stopped else count
@@ -185,9 +185,9 @@ class Tiles:
             self.source[t, lane] = self.source[t, model]
             self._numbers[t, :, lane] = self._numbers[t, :, model]
 
-    def give_back(self) -> None:
-        """Take the plants to where the tiles are; those that stopped are there already."""
-        for t in range(len(self.live)):
+    def give_back(self, first: int = 0, end: int | None = None) -> None:
+        """Take plants of tiles from `first` on to where these are; those that stopped are there already."""
+        for t in range(len(self.live))[first:end]:
             blocks = blocks_of(self._numbers, t, self._layout)
             for lane in np.flatnonzero(self.live[t]).tolist():
                 self._take(self.plants[t * LANES + lane], blocks[lane])
