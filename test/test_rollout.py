@@ -88,10 +88,15 @@ def test_neighbours_in_a_tile_do_not_matter_to_the_last_bit(what):
 
 
 @pytest.mark.parametrize("what", SIMILAR)
-def test_what_the_memory_of_the_solve_held_before_is_not_read(what, monkeypatch):
-    """It is not cleared before a rollout."""
+def test_what_memory_held_before_is_not_read(what, monkeypatch):
+    """That of the solve and what follows from the state are not cleared before a rollout."""
     clean = rd.rollout_batch(list(similar(HOPPER, SIMILAR[what])), 0.3, threads=1, q_des=1.0, kp=20.0, kd=0.3)
-    made = tile.solver_memory
+    made, laid = tile.solver_memory, tile.lay
+
+    def spoilt_lay(layout, *plants):
+        memory = laid(layout, *plants)
+        memory[:, min(place.start for place in layout.derived) :] = np.nan
+        return memory
 
     def spoilt(problem):
         memory = made(problem)
@@ -100,6 +105,7 @@ def test_what_the_memory_of_the_solve_held_before_is_not_read(what, monkeypatch)
         return memory
 
     monkeypatch.setattr(tile, "solver_memory", spoilt)
+    monkeypatch.setattr(tile, "lay", spoilt_lay)
     after = rd.rollout_batch(list(similar(HOPPER, SIMILAR[what])), 0.3, threads=1, q_des=1.0, kp=20.0, kd=0.3)
     assert np.isfinite(after.q).all()
     for mine, theirs in ((after.q, clean.q), (after.qd, clean.qd), (after.tau, clean.tau)):

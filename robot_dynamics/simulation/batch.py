@@ -24,7 +24,7 @@ from .plant import COMMANDED, Contacts, Energy, Measurement, Plant, energies, no
 from .tile import Tiles, form
 
 NONE_GIVEN = np.zeros((1, 1))
-OF_THREADS = ("_pool", "_shares", "_rows", "_points", "_views")
+OF_THREADS = ("_pool", "_laid", "_shares", "_rows", "_points", "_views")
 """What a copy of a batch makes for itself."""
 
 
@@ -58,6 +58,9 @@ class PlantBatch:
             forms.setdefault(form(plant), []).append(i)
         self._groups = [Tiles([plants[i] for i in numbers], numbers) for numbers in forms.values()]
         self._bind()
+        for group, laned in self._laid:
+            group.begin(laned, 0, len(group.live))
+        self._collect()
 
     def __getstate__(self) -> dict[str, Any]:
         """All but threads and views, which a copy makes for itself."""
@@ -77,7 +80,8 @@ class PlantBatch:
         return len(self.plants)
 
     def _bind(self) -> None:
-        """Threads, their shares of the tiles, and views."""
+        """Threads, their shares of the tiles, what kernels take of each form, and views."""
+        self._laid = [(group, group.arguments(group.memory())) for group in self._groups]
         shares = shared_out([len(group.live) for group in self._groups], self._threads)
         self._shares = [[(self._groups[g], *self._groups[g].part(first, end)) for g, first, end in x] for x in shares]
         self._pool = ThreadPoolExecutor(max(len(shares) - 1, 1), "plant-batch")
@@ -175,10 +179,10 @@ class PlantBatch:
             plant = self.plants[i]
             if plant.explain() is not None or plant.bias.any() or plant.deviation.any():
                 plant.start_noise()
-        for group in self._groups:
+        for group, laned in self._laid:
             which = np.flatnonzero(chosen[group.numbers])
             if len(which):
-                group.reset(which, *(x[row[group.numbers[which]]] for x in start))
+                group.reset(laned, which, *(x[row[group.numbers[which]]] for x in start))
         self._collect()
 
     def write_back(self) -> None:
@@ -225,8 +229,8 @@ class PlantBatch:
     @property
     def contacts(self) -> Contacts:
         """All contact points, arrays (N, k, ...): places, depths and velocities are found when this is asked for."""
-        for group in self._groups:
-            group.locate()
+        for group, laned in self._laid:
+            group.locate(laned)
             if len(self._groups) > 1:
                 self._points[..., group.numbers] = _flat(group.touch)[..., : len(group.numbers)]
         points = _locked(np.moveaxis(self._points, -1, 0))

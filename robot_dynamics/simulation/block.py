@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plant's memory in one block: many plants are laid side by side, and taken back, a block at a time."""
 
+import hashlib
 import math
 from collections.abc import Hashable, Sequence, Set
 from typing import Any, NamedTuple
@@ -86,13 +87,13 @@ def form_of(settings: at.Settings, bundles: Sequence[Any]) -> Hashable:
     robot, joints, ground, _, command = bundles
     equal = robot.topology, joints.number, ground.row
     sizes = [x.shape for bundle in bundles for x in bundle if isinstance(x, np.ndarray) and x is not command.now]
-    return settings, repr(sizes).encode() + b"".join(x.tobytes() for x in equal)
+    return settings, hashlib.blake2b(repr(sizes).encode() + b"".join(x.tobytes() for x in equal)).digest()
 
 
 def lay(layout: Layout, bundles: Sequence[Sequence[Any]], blocks: Sequence[Array]) -> Array:
     """Memory (tiles, numbers, LANES) of plants of one form, of their bundles and blocks; a multiple of LANES."""
     count, length = len(blocks) // LANES, layout.length
-    memory = aligned((count, layout.end + BETWEEN, LANES))
+    memory = aligned((count, layout.end + BETWEEN, LANES), made=np.empty)
     memory[:, :length] = np.array(blocks).reshape(count, LANES, length).swapaxes(1, 2)
     for place in layout.given:
         given = np.array([own[place.bundle][place.field] for own in bundles])

@@ -263,6 +263,7 @@ class Plant:
             pushes=np.zeros((at.PUSHES, at.PUSH_COLUMNS)),
         )
         self._touch = (np.empty((k := len(self.points), 3)), np.empty((k, 3)), np.empty((k, 3)))
+        self._moved = False
         self._bind()
         self.reset(neutral(model), np.zeros(model.nv))
 
@@ -310,6 +311,7 @@ class Plant:
         self._state.q[:], self._state.qd[:] = q, qd
         self.start_noise()
         run.begin(self._arrays)
+        self._moved = False
 
     def start_noise(self) -> None:
         """Draw the biases of `measure` anew, and forget that the plant stopped."""
@@ -324,9 +326,15 @@ class Plant:
         """Random numbers (2 n + 6,) of one reading of joint positions, velocities, gyro and accelerometer."""
         return self._rng.standard_normal(2 * self._n + 6)
 
+    def move(self, block: Array) -> None:
+        """Be where steps in other memory, of which this is a copy, led a plant of this form."""
+        self.block[:] = block
+        self._moved = True
+
     def look(self) -> None:
-        """Have the memory of a step follow from the state, which something else than a step has written."""
+        """Have poses and twists in memory follow from the state, which something else than a step has written."""
         run.look(self._arrays)
+        self._moved = False
 
     def command(self, tau: ArrayLike) -> None:
         """Apply joint efforts (n,) [N m, N] from the next step on, within the effort limits."""
@@ -504,6 +512,8 @@ class Plant:
     def _run(self, arrays: tuple[tuple[Any, ...], ...], steps: int, log: Array = NO_LOG) -> None:
         if self._divergence is not None:
             raise DivergedError(f"the plant stopped: {self._divergence}; reset it first")
+        if self._moved:
+            self.look()
         before, commands = int(self._state.counters[at.STEPS]), arrays[5][0]
         status = self._take_steps(arrays, steps, log)
         if status != FINE:
@@ -572,6 +582,7 @@ class Plant:
         self.bias, self.deviation = np.array(noise["bias"], dtype=float), np.array(noise["deviation"], dtype=float)
         self._divergence = None
         self._bind()
+        self._moved = True
 
     @property
     def time(self) -> float:
@@ -619,6 +630,8 @@ class Plant:
 
     def touch(self) -> tuple[Array, Array, Array]:
         """Position, velocity and force (k, 3) of all contact points of `contacts`, in memory that is written again."""
+        if self._moved:
+            self.look()
         self._locate()
         return self._touch
 

@@ -166,6 +166,7 @@ def _shares(laid: Laid, workers: int, taken: NDArray[np.int64]) -> Iterator[Call
 def _follow(laid: Laid, first: int, end: int, taken: NDArray[np.int64]) -> None:
     """Take the plants of tiles from `first` to the one before `end` through all steps."""
     memory = laid.tiles.memory()
+    laid.tiles.begin(laid.tiles.arguments(memory), first, end)
     for t in range(first, end):
         mine = laid.own(t, t + 1)
         taken[mine] = laid.tiles.follow(t, laid.figures, laid.rows, memory)[: len(mine)]

@@ -58,7 +58,6 @@ class Tiles:
         self._layout, self._settings = first.layout, first.settings
         self._numbers = lay(self._layout, [plant.bundles for plant in sources], [plant.block for plant in sources])
         self._bind()
-        self._own_memory = self.memory()
         width = first.model.nq + first.model.nv + len(first.model.joint_names) + 3 * len(first.points)
         odd = count | 1  # rows that are a power of two apart would meet in the same lines of the cache
         out, touch = (width + tiles.MORE, odd, LANES), (len(first.points), tiles.TOUCH, odd, LANES)
@@ -66,7 +65,6 @@ class Tiles:
         results = aligned_together([status, live, (out, np.float64), (touch, np.float64)])
         self._status, self.live, self.out, self.touch = results
         self.live.reshape(-1)[: len(plants)] = [plant.explain() is None for plant in plants]
-        self._begin()
 
     def _bind(self) -> None:
         """Find the arrays in the tiles' memory."""
@@ -149,7 +147,7 @@ class Tiles:
         blocks = blocks_of(self._numbers, t, self._layout)
         for lane in np.flatnonzero((self.live[t] > 0) & (ended != FINE)):
             plant = self.plants[self.source[t, lane]]
-            self._take(plant, blocks[lane])
+            plant.move(blocks[lane])
             plant.bundles[-1].now[0] = commands[-1, ..., lane]
             plant.stopped(int(ended[lane]), commands[min(int(taken[lane]), len(commands) - 1), ..., lane])
             self.live[t, lane] = 0
@@ -157,11 +155,11 @@ class Tiles:
         self._fill(t)
         return int(taken[ended == FINE].max(initial=0))
 
-    def _begin(self) -> None:
-        """Find poses, and write the states as they are into `out`."""
-        self.run(self.arguments(self._own_memory), 0, len(self.live), 0)
-        for i, plant in enumerate(self.plants):
-            if plant.explain() is not None:
+    def begin(self, plant: at.Plant, first: int, end: int) -> None:
+        """Find poses of tiles from `first` to the one before `end`, and write the states as they are into `out`."""
+        self.run(plant, first, end, 0)
+        for i, own in enumerate(self.plants[first * LANES : end * LANES], first * LANES):
+            if own.explain() is not None:
                 self._show(*divmod(i, LANES))
 
     def _show(self, t: int, lane: int) -> None:
@@ -190,12 +188,7 @@ class Tiles:
         for t in range(len(self.live))[first:end]:
             blocks = blocks_of(self._numbers, t, self._layout)
             for lane in np.flatnonzero(self.live[t]).tolist():
-                self._take(self.plants[t * LANES + lane], blocks[lane])
-
-    def _take(self, plant: Plant, block: Array) -> None:
-        """Give a plant the memory of its lane."""
-        plant.block[:] = block
-        plant.look()
+                self.plants[t * LANES + lane].move(blocks[lane])
 
     def command(self, figures: Sequence[Array]) -> int:
         """`kernels.sensors.take_commands`."""
@@ -203,7 +196,7 @@ class Tiles:
         wrong: int = entry(sensors.take_commands, arguments)(*arguments)
         return wrong
 
-    def reset(self, which: NDArray[np.int64], q: Array, qd: Array, deflection: Array) -> None:
+    def reset(self, plant: at.Plant, which: NDArray[np.int64], q: Array, qd: Array, deflection: Array) -> None:
         """Have the plants with these numbers (m,) begin at q (m, nq), qd (m, nv), deflection (m, k, 2)."""
         t, lane = np.divmod(which, LANES)
         for i in which[self.live[t, lane] == 0]:
@@ -214,7 +207,7 @@ class Tiles:
         deflections[t, : deflection.shape[1], :, lane] = deflection
         wanted = np.zeros_like(self.live)
         wanted[t, lane] = 1
-        arguments = self.arguments(self._own_memory), wanted, self.out
+        arguments = plant, wanted, self.out
         entry(tiles.begin_tiles, arguments)(*arguments)
 
     def _lay(self, i: int) -> None:
@@ -223,7 +216,7 @@ class Tiles:
         lay_one(self._layout, self.plants[i].bundles, self.plants[i].block, self._numbers[t, :, lane])
         self.source[t, lane], self.live[t, lane] = i, 1
 
-    def locate(self) -> None:
+    def locate(self, plant: at.Plant) -> None:
         """Write where and how all points touch into `touch`."""
-        arguments = self.arguments(self._own_memory), self.live, self.touch
+        arguments = plant, self.live, self.touch
         entry(tiles.locate_tiles, arguments)(*arguments)
