@@ -158,11 +158,12 @@ def test_a_line_says_whether_the_promise_holds(ours, held):
 
 def test_the_benchmark_says_what_it_was_compiled_for():
     show = "from benchmark.machine import machine; print(machine())"
-    environment = os.environ | {"NUMBA_CPU_NAME": "haswell"}
+    environment = os.environ | {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": ""}
     done = subprocess.run(
         [sys.executable, "-c", show], env=environment, cwd=Path(__file__).parents[1], capture_output=True, text=True
     )
     said = ast.literal_eval(done.stdout)
     assert said["processor"]
     assert said["compiled for"] == "haswell"
+    assert said["registers"] == "256 bit"
     assert said["lanes"] == f"{LANES} robots, {QUAD} limbs"
