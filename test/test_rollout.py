@@ -8,6 +8,7 @@ import numba
 import numpy as np
 import pytest
 from many_plants import COUNT, HOPPER, LAWS, SIMILAR, STEPS, H, arm_robot, plants, similar
+from random_robots import random_model
 
 import robot_dynamics as rd
 from robot_dynamics.errors import DivergedError, ParameterError, ShapeError
@@ -88,9 +89,10 @@ def test_neighbours_in_a_tile_do_not_matter_to_the_last_bit(what):
 
 
 @pytest.mark.parametrize("what", SIMILAR)
-def test_what_memory_held_before_is_not_read(what, monkeypatch):
+@pytest.mark.parametrize("model", [HOPPER, random_model(5), random_model(6, mimic=False)], ids=["hopper", "5", "6"])
+def test_what_memory_held_before_is_not_read(model, what, monkeypatch):
     """That of the solve and what follows from the state are not cleared before a rollout."""
-    clean = rd.rollout_batch(list(similar(HOPPER, SIMILAR[what])), 0.3, threads=1, q_des=1.0, kp=20.0, kd=0.3)
+    clean = rd.rollout_batch(list(similar(model, SIMILAR[what])), 0.3, threads=1, q_des=1.0, kp=20.0, kd=0.3)
     made, laid = tile.solver_memory, tile.lay
 
     def spoilt_lay(layout, *plants):
@@ -106,7 +108,7 @@ def test_what_memory_held_before_is_not_read(what, monkeypatch):
 
     monkeypatch.setattr(tile, "solver_memory", spoilt)
     monkeypatch.setattr(tile, "lay", spoilt_lay)
-    after = rd.rollout_batch(list(similar(HOPPER, SIMILAR[what])), 0.3, threads=1, q_des=1.0, kp=20.0, kd=0.3)
+    after = rd.rollout_batch(list(similar(model, SIMILAR[what])), 0.3, threads=1, q_des=1.0, kp=20.0, kd=0.3)
     assert np.isfinite(after.q).all()
     for mine, theirs in ((after.q, clean.q), (after.qd, clean.qd), (after.tau, clean.tau)):
         assert mine.tobytes() == theirs.tobytes()

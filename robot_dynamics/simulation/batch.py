@@ -24,7 +24,7 @@ from .plant import COMMANDED, Contacts, Energy, Measurement, Plant, energies, no
 from .tile import Tiles, form
 
 NONE_GIVEN = np.zeros((1, 1))
-OF_THREADS = ("_pool", "_laid", "_shares", "_rows", "_points", "_views")
+OF_THREADS = ("_pool", "_arguments", "_shares", "_rows", "_points", "_views")
 """What a copy of a batch makes for itself."""
 
 
@@ -58,7 +58,7 @@ class PlantBatch:
             forms.setdefault(form(plant), []).append(i)
         self._groups = [Tiles([plants[i] for i in numbers], numbers) for numbers in forms.values()]
         self._bind()
-        for group, laned in self._laid:
+        for group, laned in self._arguments:
             group.begin(laned, 0, len(group.live))
         self._collect()
 
@@ -81,7 +81,7 @@ class PlantBatch:
 
     def _bind(self) -> None:
         """Threads, their shares of the tiles, what kernels take of each form, and views."""
-        self._laid = [(group, group.arguments(group.memory())) for group in self._groups]
+        self._arguments = [(group, group.arguments(group.memory())) for group in self._groups]
         shares = shared_out([len(group.live) for group in self._groups], self._threads)
         self._shares = [[(self._groups[g], *self._groups[g].part(first, end)) for g, first, end in x] for x in shares]
         self._pool = ThreadPoolExecutor(max(len(shares) - 1, 1), "plant-batch")
@@ -179,7 +179,7 @@ class PlantBatch:
             plant = self.plants[i]
             if plant.explain() is not None or plant.bias.any() or plant.deviation.any():
                 plant.start_noise()
-        for group, laned in self._laid:
+        for group, laned in self._arguments:
             which = np.flatnonzero(chosen[group.numbers])
             if len(which):
                 group.reset(laned, which, *(x[row[group.numbers[which]]] for x in start))
@@ -229,7 +229,7 @@ class PlantBatch:
     @property
     def contacts(self) -> Contacts:
         """All contact points, arrays (N, k, ...): places, depths and velocities are found when this is asked for."""
-        for group, laned in self._laid:
+        for group, laned in self._arguments:
             group.locate(laned)
             if len(self._groups) > 1:
                 self._points[..., group.numbers] = _flat(group.touch)[..., : len(group.numbers)]

@@ -56,7 +56,7 @@ class Tiles:
         self.source = np.array(own).reshape(count, LANES)
         sources = [plants[i] for i in own]
         self._layout, self._settings = first.layout, first.settings
-        self._numbers = lay(self._layout, [plant.bundles for plant in sources], [plant.block for plant in sources])
+        self._laid = lay(self._layout, [plant.bundles for plant in sources], [plant.block for plant in sources])
         self._bind()
         width = first.model.nq + first.model.nv + len(first.model.joint_names) + 3 * len(first.points)
         odd = count | 1  # rows that are a power of two apart would meet in the same lines of the cache
@@ -68,10 +68,10 @@ class Tiles:
 
     def _bind(self) -> None:
         """Find the arrays in the tiles' memory."""
-        bundles = bundles_in(self._numbers, self._layout, self.plants[0].bundles)
+        bundles = bundles_in(self._laid, self._layout, self.plants[0].bundles)
         self._robot, self._joints, self._ground, self._state, self._command = bundles
         now = self._command.now.each
-        self._place_of_now = (now.ctypes.data - self._numbers.ctypes.data) // VECTOR, now.shape[3]
+        self._place_of_now = (now.ctypes.data - self._laid.ctypes.data) // VECTOR, now.shape[3]
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the arrays, which a copy finds in its own memory."""
@@ -144,7 +144,7 @@ class Tiles:
     def settle(self, t: int, commands: Array) -> int:
         """Take out plants of tile t that stopped under commands (T, 5, n, LANES); how many steps the others took."""
         ended, taken = self._status[t]
-        blocks = blocks_of(self._numbers, t, self._layout)
+        blocks = blocks_of(self._laid, t, self._layout)
         for lane in np.flatnonzero((self.live[t] > 0) & (ended != FINE)):
             plant = self.plants[self.source[t, lane]]
             plant.move(blocks[lane])
@@ -181,18 +181,18 @@ class Tiles:
         model = living[0]
         for lane in np.flatnonzero(self.live[t] == 0):
             self.source[t, lane] = self.source[t, model]
-            self._numbers[t, :, lane] = self._numbers[t, :, model]
+            self._laid[t, :, lane] = self._laid[t, :, model]
 
     def give_back(self, first: int = 0, end: int | None = None) -> None:
         """Take plants of tiles from `first` on to where these are; those that stopped are there already."""
         for t in range(len(self.live))[first:end]:
-            blocks = blocks_of(self._numbers, t, self._layout)
+            blocks = blocks_of(self._laid, t, self._layout)
             for lane in np.flatnonzero(self.live[t]).tolist():
                 self.plants[t * LANES + lane].move(blocks[lane])
 
     def command(self, figures: Sequence[Array]) -> int:
         """`kernels.sensors.take_commands`."""
-        arguments = self._numbers, self._place_of_now, self.numbers[self.source], tuple(figures)
+        arguments = self._laid, self._place_of_now, self.numbers[self.source], tuple(figures)
         wrong: int = entry(sensors.take_commands, arguments)(*arguments)
         return wrong
 
@@ -213,7 +213,7 @@ class Tiles:
     def _lay(self, i: int) -> None:
         """Have plant i in its own lane again, from where it is."""
         t, lane = divmod(i, LANES)
-        lay_one(self._layout, self.plants[i].bundles, self.plants[i].block, self._numbers[t, :, lane])
+        lay_one(self._layout, self.plants[i].bundles, self.plants[i].block, self._laid[t, :, lane])
         self.source[t, lane], self.live[t, lane] = i, 1
 
     def locate(self, plant: at.Plant) -> None:
