@@ -154,7 +154,9 @@ class VectorArrays(VectorArithmetic):
         if not isinstance(place, Spot):
             if isinstance(place.type.pointee, ir.VectorType):
                 new = self.converted(x, place.type.pointee)
-                builder.store(new if self.full() else builder.select(self.mask(), new, builder.load(place)), place)
+                # lanes that rested when the name got its place, or left for good since then, do not read it
+                whole = self.full() or (id(place) in self.slots and self.slots[id(place)][1] == self.depth)
+                builder.store(new if whole else builder.select(self.mask(), new, builder.load(place)), place)
             else:
                 key, depth = self.slots.get(id(place), ((0, ""), self.depth))
                 if id(place) in self.slots and (varies(x) or self.depth > depth):
