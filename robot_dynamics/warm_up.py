@@ -129,6 +129,7 @@ def warm_up(kind: str) -> Iterator[str]:
         batch.reset()
         _ = batch.contacts
         batch.write_back()
+        _ = batch.plants[0].contacts
         return
     yield f"plant of {kind}, beside the others"
     code = f"{SILENTLY}; from robot_dynamics import warm_up as w; w.step_plant(w.robot_without_loader('{kind}'))"
