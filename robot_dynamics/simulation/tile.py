@@ -15,7 +15,7 @@ from ..kernels.lanes import aligned, aligned_together
 from ..kernels.simulation import memory as at
 from ..kernels.simulation import tiles
 from ..kernels.simulation.ledger import FINE
-from .block import VECTOR, blocks_of, bundles_in, lay, lay_one
+from .block import blocks_of, bundles_in, lay, lay_one
 from .plant import Plant
 
 SPELL = 64
@@ -24,6 +24,8 @@ STREAM = 256
 """Steps whose commands are laid side by side at once."""
 BUNDLES = "_robot", "_joints", "_ground", "_state", "_command"
 """Attributes that are found anew."""
+NOW = 4, at.Command._fields.index("now")
+"""Bundle and field of the commands to come."""
 NO_LOG = aligned((0, 0, LANES)), 0, np.zeros((0, 0, 0))
 """Room, first row and log of `run_tiles` where nothing is logged."""
 
@@ -70,8 +72,8 @@ class Tiles:
         """Find the arrays in the tiles' memory."""
         bundles = bundles_in(self._laid, self._layout, self.plants[0].bundles)
         self._robot, self._joints, self._ground, self._state, self._command = bundles
-        now = self._command.now.each
-        self._place_of_now = (now.ctypes.data - self._laid.ctypes.data) // VECTOR, now.shape[3]
+        now = next(place for place in self._layout.written if (place.bundle, place.field) == NOW)
+        self._place_of_now = now.start, now.shape[2]
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the arrays, which a copy finds in its own memory."""
