@@ -98,9 +98,9 @@ def point_velocity(w, i, r, o):
 
 
 @inline
-def velocity_at(w, i, r, o):
-    """World velocity of the point r, row axes, of row i, by the twist in world axes at column o."""
-    return add(row3(w, i, o + 3), cross(row3(w, i, o), mul(row9(w, i, RW), r)))
+def velocity_at(w, i, arm, o):
+    """World velocity of the point at `arm`, world axes, from row i's origin, by the twist in world axes at column o."""
+    return add(row3(w, i, o + 3), cross(row3(w, i, o), arm))
 
 
 @routine

@@ -8,7 +8,6 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 import math
 
 from ...compiler import abreast, anywhere, each, inline, routine
-from ..bodies import point_position
 from ..contact.impulse import below_target, predicted_target
 from ..contact.solver import DEFLECTION, IMPLICIT, IMPULSE, STIFFNESS, ZETA, System, U
 from ..contact.spring_damper import next_deflection
@@ -17,7 +16,7 @@ from ..rows import part3, row3, row9, set3, set9
 from ..scalar import ZERO3, add, dot, scale
 from . import memory as at
 from .actuators import actuator_of, first_dof, v_of
-from .detection import MARGIN, deflected, end_of_active, find_contacts, first_of, next_twists, row_of
+from .detection import MARGIN, deflected, end_of_active, find_contacts, first_of, next_twists, origin_of, row_of
 
 STOP_RECOVERY = 0.2
 STOP_RECOVERY_SPEED = 0.5
@@ -72,8 +71,7 @@ def contact_rows(robot, ground, settings, bounce, count, problem):
     for a in range(count):
         for c in each(problem.picked[at.ACTIVE, a]):
             problem.rows[a] = row_of(ground, c)
-            x = point_position(robot.w, row_of(ground, c), row3(ground.points, c, at.ARM))
-            set3(problem.frames, a, 0, x)
+            set3(problem.frames, a, 0, add(origin_of(robot, ground, c), row3(ground.points, c, at.ARM)))
             set9(problem.frames, a, 3, row9(ground.points, c, at.FRAME))
     contact_paths(robot, count, problem.rows, problem.frames, problem.z, problem.y)
     for a in range(count):

@@ -9,11 +9,11 @@ import math
 
 from ...compiler import anywhere, inline, routine
 from .. import rows
-from ..bodies import point_position, velocity_at
+from ..bodies import velocity_at
 from ..contact.solver import IMPULSE
 from ..robot import update_twists
 from ..rows import row3, row9, set3, set9
-from ..scalar import scale, sub, tmul
+from ..scalar import add, mul, scale, sub, tmul
 from ..terrain import DAMPING, FRICTION, STIFFNESS, even, nearest_surface, normal_of, other_surface
 from . import memory as at
 
@@ -130,17 +130,43 @@ def save_deflection(points, c):
 
 
 @inline
+def middle(robot, ground, c):
+    """Contact point c from its row's origin, world axes."""
+    return mul(row9(robot.w, row_of(ground, c), rows.RW), row3(ground.points, c, at.PLACE))
+
+
+@inline
+def origin_of(robot, ground, c):
+    """World position of the origin of contact point c's row."""
+    return row3(robot.w, row_of(ground, c), rows.XW)
+
+
+@inline
+def surface_below(robot, ground, c):
+    """Signed distance, surface axes, touching point from the row's origin in world axes, and surface, of point c."""
+    radius, arm = ground.points[c, at.RADIUS], middle(robot, ground, c)
+    pen, frame, surface = own_surface(ground, c, add(origin_of(robot, ground, c), arm))
+    return pen - radius, frame, sub(arm, scale(radius, normal_of(frame))), surface
+
+
+@inline
 def measure_point(robot, ground, c):
-    """Signed distance of contact point c; if it touches, its surface axes and its law are noted."""
-    points = ground.points
-    x = point_position(robot.w, row_of(ground, c), row3(points, c, at.PLACE))
-    pen, frame, surface = own_surface(ground, c, x)
-    touches = pen < points[c, at.RADIUS]
-    points[c, at.SURFACE] = surface if touches else -1.0
+    """Signed distance of contact point c; if it touches, where and what."""
+    pen, frame, arm, surface = surface_below(robot, ground, c)
+    touches = pen < 0.0
+    ground.points[c, at.SURFACE] = surface if touches else -1.0
     if touches:
-        set9(points, c, at.FRAME, frame)
-        set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
-    return pen - points[c, at.RADIUS]
+        note_surface(ground, c, frame, arm, surface)
+    return pen
+
+
+@inline
+def note_surface(ground, c, frame, arm, surface):
+    """Write axes of the surface that contact point c touches or comes near, where it touches, and its law."""
+    points = ground.points
+    set9(points, c, at.FRAME, frame)
+    set3(points, c, at.ARM, arm)
+    set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
 
 
 @inline
@@ -164,40 +190,20 @@ def own_surface(ground, c, x):
 
 
 @inline
-def touching_place(robot, ground, c, frame):
-    """Touching point of contact point c, row axes, on a surface with these axes."""
-    i = row_of(ground, c)
-    normal = scale(ground.points[c, at.RADIUS], normal_of(frame))
-    return sub(row3(ground.points, c, at.PLACE), tmul(row9(robot.w, i, rows.RW), normal))
-
-
-@inline
-def touching(robot, ground, c):
-    """Signed distance, surface axes, touching point in row axes and surface of contact point c."""
-    x = point_position(robot.w, row_of(ground, c), row3(ground.points, c, at.PLACE))
-    pen, frame, surface = own_surface(ground, c, x)
-    return pen - ground.points[c, at.RADIUS], frame, touching_place(robot, ground, c, frame), surface
-
-
-@inline
 def update_contact_frame(robot, ground, c, measured):
     """What a step needs of contact point c; measured: whether `measure_point` was asked at these poses."""
     points = ground.points
     if not measured or points[c, at.SURFACE] < 0.0:
-        pen, frame, _, surface = touching(robot, ground, c)
+        pen, frame, arm, surface = surface_below(robot, ground, c)
         points[c, at.PEN] = pen
-        set9(points, c, at.FRAME, frame)
-        set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
-    frame = row9(points, c, at.FRAME)
-    arm = touching_place(robot, ground, c, frame)
-    set3(points, c, at.ARM, arm)
-    set3(points, c, at.START, tmul(frame, velocity_at(robot.w, row_of(ground, c), arm, rows.W)))
+        note_surface(ground, c, frame, arm, surface)
+    set3(points, c, at.START, surface_velocity(robot, ground, c, rows.W))
 
 
 @inline
-def surface_velocity(robot, ground, c):
-    """Velocity of contact point c in surface axes, of the second twists in the workspace."""
-    velocity = velocity_at(robot.w, row_of(ground, c), row3(ground.points, c, at.ARM), rows.NEXT)
+def surface_velocity(robot, ground, c, o):
+    """Velocity of contact point c in surface axes, by the twist at column o of the workspace."""
+    velocity = velocity_at(robot.w, row_of(ground, c), row3(ground.points, c, at.ARM), o)
     return tmul(row9(ground.points, c, at.FRAME), velocity)
 
 
@@ -233,7 +239,7 @@ def add_if_near(robot, ground, settings, c, measured, count, active):
     """
     points = ground.points
     update_contact_frame(robot, ground, c, measured)
-    u = surface_velocity(robot, ground, c)
+    u = surface_velocity(robot, ground, c, rows.NEXT)
     set3(points, c, at.END, u)
     pen = points[c, at.PEN]
     near = pen < 0.0 if settings.below else pen + settings.timestep * min(u[2], 0.0) < MARGIN

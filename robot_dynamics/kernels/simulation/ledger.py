@@ -9,7 +9,7 @@ import math
 
 from ...compiler import abreast, inline, routine, stack
 from .. import rows
-from ..bodies import point_position, total_mass
+from ..bodies import total_mass
 from ..contact.solver import IMPULSE
 from ..manifold import rotate_back, rotation_by, turned
 from ..robot import displace_base, energy_and_momentum, second_moment_of, show_rows, update_base_twist
@@ -17,7 +17,7 @@ from ..rows import part3, part3_to, part4, part4_to, row3, row9, set3
 from ..scalar import ZERO3, add, cross, dot, inverse_symmetric, mul, scale, smul, sub, tmul
 from . import memory as at
 from .actuators import first_dof
-from .detection import detect_contacts, end_of_active, first_of, next_twists, row_of, size1, surface_velocity
+from .detection import detect_contacts, end_of_active, first_of, next_twists, origin_of, size1, surface_velocity
 from .integrators import base_matrix, is_floating
 from .position_shift import MOVING, RECOVERING
 from .wrenches import account_impulse, push_power
@@ -98,9 +98,9 @@ def contact_work(robot, ground, ledger, h, pushed):
                 carried = True
                 f_world = mul(row9(points, c, at.FRAME), f)
                 set3(points, c, at.FORCE_WORLD, f_world)
-                end = surface_velocity(robot, ground, c) if pushed else row3(points, c, at.END)
+                end = surface_velocity(robot, ground, c, rows.NEXT) if pushed else row3(points, c, at.END)
                 work += 0.5 * h * dot(f, add(end, row3(points, c, at.START)))
-                x = point_position(robot.w, row_of(ground, c), row3(points, c, at.ARM))
+                x = add(origin_of(robot, ground, c), row3(points, c, at.ARM))
                 account_impulse(ledger, h, x, ZERO3, f_world)
     return work, carried
 

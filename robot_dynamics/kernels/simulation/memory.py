@@ -50,8 +50,9 @@ SIZE, OWN_LAW, LAW = 16, 17, 20
 """Bound of the distance from the row's origin to the touching point; stiffness, damping and friction of the point, and
 with what the surface overrides, of points that touch or come near."""
 FRAME, ARM, START, END, SURFACE = 23, 32, 35, 38, 41
-"""Of points that come near in the step: surface axes; touching point in row axes; velocity at the start of the step
-and at its end, first without contacts, in surface axes. Number of the surface that the point touches, else -1."""
+"""Of points that come near in the step: surface axes; touching point from the row's origin, world axes; velocity at the
+start of the step and at its end, first without contacts, in surface axes. Number of the surface that the point touches,
+else -1."""
 POINT_COLUMNS = 48
 """Whole cache lines, of which a point that is near no ground needs two."""
 

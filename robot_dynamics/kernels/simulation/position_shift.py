@@ -12,11 +12,11 @@ from .. import rows
 from ..bodies import velocity_at
 from ..contact.solver import FRICTION, IMPULSE, ZETA, U
 from ..dense import eliminate
-from ..rows import part3, part3_to, row3
+from ..rows import part3, part3_to
 from ..scalar import dot
 from . import memory as at
 from .constraints import STOP_RECOVERY, STOP_RECOVERY_SPEED, joint_response, response_scale
-from .detection import next_twists, row_of, size1
+from .detection import middle, next_twists, row_of, size1
 
 MOST_SHIFT = 1e-3
 """A position-only shift that moves a point further than this is not made [m]: it is that of an impact, or of contacts
@@ -160,6 +160,6 @@ def longest_shift(robot, joints, ground, settings):
     next_twists(robot, joints.dofs[at.CHANGE])
     longest = 0.0
     for c in range(ground.row.shape[0]):
-        u = velocity_at(robot.w, row_of(ground, c), row3(ground.points, c, at.PLACE), rows.NEXT)
+        u = velocity_at(robot.w, row_of(ground, c), middle(robot, ground, c), rows.NEXT)
         longest = max(longest, dot(u, u))
     return settings.timestep * math.sqrt(longest)

@@ -7,7 +7,7 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 from ...compiler import anywhere, inline, lean, routine
 from .. import rows
-from ..bodies import point_position, velocity_at
+from ..bodies import velocity_at
 from ..contact.solver import IMPULSE, Scratch, largest_residual, solve
 from ..robot import Robot, update_poses
 from ..rows import part3_to, row3, set3
@@ -15,7 +15,7 @@ from ..scalar import add
 from . import memory as at
 from .actuators import actuator_of, copy, delay_command, update_efforts
 from .constraints import apply_response, assemble, rebounds_give_energy, store_forces, system_of
-from .detection import end_of_active, first_of, row_of, save_deflection, touching
+from .detection import end_of_active, first_of, origin_of, row_of, save_deflection, surface_below
 from .integrators import advance_state, free_velocity, heun, is_floating, may_be_explicit, note_base_rate
 from .ledger import (
     FINE,
@@ -61,8 +61,8 @@ def point_force(ground, c):
 @inline
 def locate_point(robot, ground, c):
     """World position and velocity of contact point c, where it touches."""
-    _, _, arm, _ = touching(robot, ground, c)
-    return point_position(robot.w, row_of(ground, c), arm), velocity_at(robot.w, row_of(ground, c), arm, rows.W)
+    _, _, arm, _ = surface_below(robot, ground, c)
+    return add(origin_of(robot, ground, c), arm), velocity_at(robot.w, row_of(ground, c), arm, rows.W)
 
 
 @routine

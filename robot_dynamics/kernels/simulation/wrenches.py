@@ -7,7 +7,7 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 from ...compiler import inline, routine
 from .. import rows
-from ..bodies import point_position, velocity_at
+from ..bodies import velocity_at
 from ..contact.spring_damper import explicit_force, linear_force
 from ..rows import part3, row3, row9, set3
 from ..scalar import ZERO3, add, cross, dot, mul, scale, sub, tmul
@@ -16,13 +16,12 @@ from .detection import deflected, end_of_active, first_of, row_of, update_contac
 
 
 @inline
-def apply_wrench(robot, i, r, n, f):
-    """Add a wrench (moment n, force f, world axes) at the point r of row i to f_ext (body axes, body origin)."""
+def apply_wrench(robot, i, arm, n, f):
+    """Add a wrench at `arm` from row i's origin, all in world axes, to f_ext (body axes, body origin)."""
     R = row9(robot.w, i, rows.RW)
     turn = row9(robot.parameters, i, rows.TURN)
-    f = tmul(R, f)
-    n = mul(turn, add(tmul(R, n), cross(r, f)))
-    f = mul(turn, f)
+    n = mul(turn, tmul(R, add(n, cross(arm, f))))
+    f = mul(turn, tmul(R, f))
     body = robot.topology[i, rows.BODY]
     for k in range(3):
         robot.f_ext[6 * body + k] += n[k]
@@ -72,8 +71,9 @@ def apply_pushes(robot, ledger, h, t, pushes):
     for k in range(pushes.shape[0]):
         if acts(pushes, k, t):
             i, r, n, f = push_wrench(pushes, k, t)
-            apply_wrench(robot, i, r, n, f)
-            account_impulse(ledger, h, point_position(robot.w, i, r), n, f)
+            arm = mul(row9(robot.w, i, rows.RW), r)
+            apply_wrench(robot, i, arm, n, f)
+            account_impulse(ledger, h, add(row3(robot.w, i, rows.XW), arm), n, f)
             pushed = True
     return pushed
 
@@ -85,7 +85,8 @@ def push_power(w, o, t, pushes):
     for k in range(pushes.shape[0]):
         if acts(pushes, k, t):
             i, r, n, f = push_wrench(pushes, k, t)
-            power += dot(f, velocity_at(w, i, r, o)) + dot(n, row3(w, i, o))
+            arm = mul(row9(w, i, rows.RW), r)
+            power += dot(f, velocity_at(w, i, arm, o)) + dot(n, row3(w, i, o))
     return power
 
 
@@ -111,8 +112,7 @@ def explicit_contacts(robot, ground, settings):
                 points[c, at.DEFLECTION + 1] += settings.timestep * rate[1]
             set3(points, c, at.FORCE, f)
             if f[2] > 0.0:
-                apply_wrench(
-                    robot, row_of(ground, c), row3(points, c, at.ARM), ZERO3, mul(row9(points, c, at.FRAME), f)
-                )
+                f = mul(row9(points, c, at.FRAME), f)
+                apply_wrench(robot, row_of(ground, c), row3(points, c, at.ARM), ZERO3, f)
                 carried = True
     return carried
