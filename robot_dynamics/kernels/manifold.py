@@ -10,16 +10,26 @@ import math
 from ..compiler import inline, kernel, routine
 from .joints import one_dof
 from .rows import FOLLOWS, FREE, KIND, first_q, first_v, part3, part3_to, part4, part4_to
-from .scalar import add, cross, mul, quaternion_matrix, scale, sub, tmul
+from .scalar import add, cross, dot, mul, quaternion_matrix, scale, sub, tmul
+
+SMALL_TURN = 2.5e-3
+"""Square of half an angle [rad^2] up to which five terms of the series of its sine and cosine are right to rounding."""
+NEARLY_UNIT = 1e-8
+"""How far from 1 the square of a length may be for one Newton step to normalise to rounding."""
 
 
 @inline
 def rotation_by(w):
     """Quaternion x y z w of exp([w])."""
-    angle = math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
-    # sin(angle / 2) / angle by its series near 0
-    s = math.sin(0.5 * angle) / angle if angle > 1e-4 else 0.5 - angle * angle / 48.0
-    return (s * w[0], s * w[1], s * w[2], math.cos(0.5 * angle))
+    x = 0.25 * dot(w, w)
+    # sin(t) / (2 t) and cos(t) of half the angle, t^2 = x, by their series near 0
+    s = 0.5 - x * (1.0 / 12.0 - x * (1.0 / 240.0 - x * (1.0 / 10080.0 - x / 725760.0)))
+    c = 1.0 - x * (0.5 - x * (1.0 / 24.0 - x * (1.0 / 720.0 - x / 40320.0)))
+    if x > SMALL_TURN:
+        t = math.sqrt(x)
+        s = 0.5 * math.sin(t) / t
+        c = math.cos(t)
+    return (s * w[0], s * w[1], s * w[2], c)
 
 
 @inline
@@ -29,7 +39,10 @@ def turned(x, y):
     z1 = x[1] * y[3] + x[3] * y[1] + x[2] * y[0] - x[0] * y[2]
     z2 = x[2] * y[3] + x[3] * y[2] + x[0] * y[1] - x[1] * y[0]
     z3 = x[3] * y[3] - x[0] * y[0] - x[1] * y[1] - x[2] * y[2]
-    k = 1.0 / math.sqrt(z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3)
+    n = z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
+    k = 1.5 - 0.5 * n  # 1 / sqrt(n) near 1
+    if abs(n - 1.0) > NEARLY_UNIT:
+        k = 1.0 / math.sqrt(n)
     return (z0 * k, z1 * k, z2 * k, z3 * k)
 
 

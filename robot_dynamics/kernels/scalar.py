@@ -295,62 +295,73 @@ def acceleration_matrix(w, al):
 
 
 @inline
-def inverse_symmetric(S):
-    """S^-1 with S symmetric, by cofactors."""
+def adjugate(S):
+    """Cofactors of S symmetric, and its determinant."""
     a = S[3] * S[5] - S[4] * S[4]
     b = S[2] * S[4] - S[1] * S[5]
     c = S[1] * S[4] - S[2] * S[3]
-    d = 1.0 / (S[0] * a + S[1] * b + S[2] * c)
-    return (
-        a * d,
-        b * d,
-        c * d,
-        (S[0] * S[5] - S[2] * S[2]) * d,
-        (S[1] * S[2] - S[0] * S[4]) * d,
-        (S[0] * S[3] - S[1] * S[1]) * d,
-    )
+    rest = (S[0] * S[5] - S[2] * S[2], S[1] * S[2] - S[0] * S[4], S[0] * S[3] - S[1] * S[1])
+    return (a, b, c, *rest), S[0] * a + S[1] * b + S[2] * c
+
+
+@inline
+def inverse_symmetric(S):
+    """S^-1 with S symmetric, by cofactors."""
+    C, d = adjugate(S)
+    return scale6(1.0 / d, C)
+
+
+@inline
+def square(S):
+    """Rows of a symmetric matrix, one after the other."""
+    return (S[0], S[1], S[2], S[1], S[3], S[4], S[2], S[4], S[5])
 
 
 @inline
 def eliminate_blocks(M, H, N):
-    """M^-1, T = M^-1 H and S^-1, S = N - H^T T the 3x3 Schur complement of M in [M H; H^T N], M and N symmetric."""
-    Mi = inverse_symmetric(M)
-    T = matmul((Mi[0], Mi[1], Mi[2], Mi[1], Mi[3], Mi[4], Mi[2], Mi[4], Mi[5]), H)
+    """M^-1, T = M^-1 H, and cofactors and 1 / determinant of S = N - H^T T, the Schur complement of M in [M H; H^T N].
+
+    Products are made of cofactors while the determinant is divided by: a division takes as long as a product.
+    """
+    C, m = adjugate(M)
+    d = 1.0 / m
+    X = matmul(square(C), H)
     S = (
-        N[0] - (H[0] * T[0] + H[3] * T[3] + H[6] * T[6]),
-        N[1] - (H[0] * T[1] + H[3] * T[4] + H[6] * T[7]),
-        N[2] - (H[0] * T[2] + H[3] * T[5] + H[6] * T[8]),
-        N[3] - (H[1] * T[1] + H[4] * T[4] + H[7] * T[7]),
-        N[4] - (H[1] * T[2] + H[4] * T[5] + H[7] * T[8]),
-        N[5] - (H[2] * T[2] + H[5] * T[5] + H[8] * T[8]),
+        N[0] - d * (H[0] * X[0] + H[3] * X[3] + H[6] * X[6]),
+        N[1] - d * (H[0] * X[1] + H[3] * X[4] + H[6] * X[7]),
+        N[2] - d * (H[0] * X[2] + H[3] * X[5] + H[6] * X[8]),
+        N[3] - d * (H[1] * X[1] + H[4] * X[4] + H[7] * X[7]),
+        N[4] - d * (H[1] * X[2] + H[4] * X[5] + H[7] * X[8]),
+        N[5] - d * (H[2] * X[2] + H[5] * X[5] + H[8] * X[8]),
     )
-    return Mi, T, inverse_symmetric(S)
+    B, s = adjugate(S)
+    return scale6(d, C), scale9(d, X), B, 1.0 / s
 
 
 @inline
 def solve_blocks(M, H, N, f, n):
     """(a; al) with [M H; H^T N] (a; al) = (f; n): al = S^-1 (n - T^T f), a = M^-1 f - T al."""
-    Mi, T, Si = eliminate_blocks(M, H, N)
-    al = smul(Si, sub(n, tmul(T, f)))
+    Mi, T, B, e = eliminate_blocks(M, H, N)
+    al = scale(e, smul(B, sub(n, tmul(T, f))))
     return sub(smul(Mi, f), mul(T, al)), al
 
 
 @inline
 def inverse_blocks(M, H, N):
     """Blocks of [M H; H^T N]^-1, M and N symmetric: [M^-1 + T S^-1 T^T, -T S^-1; ., S^-1] (A12)."""
-    Mi, T, Si = eliminate_blocks(M, H, N)
-    G = matmul(T, (Si[0], Si[1], Si[2], Si[1], Si[3], Si[4], Si[2], Si[4], Si[5]))
+    Mi, T, B, e = eliminate_blocks(M, H, N)
+    G = matmul(T, square(B))
     return (
         (
-            Mi[0] + G[0] * T[0] + G[1] * T[1] + G[2] * T[2],
-            Mi[1] + G[0] * T[3] + G[1] * T[4] + G[2] * T[5],
-            Mi[2] + G[0] * T[6] + G[1] * T[7] + G[2] * T[8],
-            Mi[3] + G[3] * T[3] + G[4] * T[4] + G[5] * T[5],
-            Mi[4] + G[3] * T[6] + G[4] * T[7] + G[5] * T[8],
-            Mi[5] + G[6] * T[6] + G[7] * T[7] + G[8] * T[8],
+            Mi[0] + e * (G[0] * T[0] + G[1] * T[1] + G[2] * T[2]),
+            Mi[1] + e * (G[0] * T[3] + G[1] * T[4] + G[2] * T[5]),
+            Mi[2] + e * (G[0] * T[6] + G[1] * T[7] + G[2] * T[8]),
+            Mi[3] + e * (G[3] * T[3] + G[4] * T[4] + G[5] * T[5]),
+            Mi[4] + e * (G[3] * T[6] + G[4] * T[7] + G[5] * T[8]),
+            Mi[5] + e * (G[6] * T[6] + G[7] * T[7] + G[8] * T[8]),
         ),
-        (-G[0], -G[1], -G[2], -G[3], -G[4], -G[5], -G[6], -G[7], -G[8]),
-        Si,
+        scale9(-e, G),
+        scale6(e, B),
     )
 
 

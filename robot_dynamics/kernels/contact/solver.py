@@ -167,7 +167,7 @@ def sweep(system, count, n, u):
             new = impulse_point(w, a, points[i, FRICTION])
         else:
             zeta, guess = points[i, ZETA], points[i, GUESS]
-            new = implicit_point(w, a, zeta, deflection_of(points, i), system.h, law_of(points, i), guess)
+            new = implicit_point(w, a, zeta, deflection_of(points, i), system.h, law_of(points, i), guess, old)
         df = sub(new, old)
         add_response(A, o, df, n, u)
         f[o], f[o + 1], f[o + 2] = new

@@ -107,12 +107,13 @@ def force_at_depth(y, z_f, h, w, axes, p, law):
 
 
 @strict
-def sticking_step(y, a, zeta, d, h, w, law):
+def sticking_step(y, a, zeta, d, h, w, law, before):
     """Newton step of (N8) from the end depth y^2 of a contact that sticks: force there, and the step in y; y > 0.
 
     (N7) with lam = m/y: M f_t = -y q with M = 1 + y C w_tt and q = p + C f_n w_tn, so f_t = -y s with s = M^-1 q, and
     because y C w_tt = M - 1, f_t' = -M^-1 (s + y C f_n' w_tn). Only a is new where the other contacts' forces change:
-    what follows from it comes last in every sum.
+    what follows from it comes last in every sum. The slope of the residual has the force `before` in place of f_t: its
+    division need not wait for the other contacts, and what the step leaves is still of its square.
     """
     K, D, _ = law
     C = D + h * K
@@ -133,16 +134,18 @@ def sticking_step(y, a, zeta, d, h, w, law):
     s_x = g_xx * q_x + g_xy * q_y + C * g_xx * a[0] + C * g_xy * a[1]
     s_y = g_xy * q_x + g_yy * q_y + C * g_xy * a[0] + C * g_yy * a[1]
     r = y * y - zeta + h * w[5] * f_n + h * a[2] - h * y * w[2] * s_x - h * y * w[4] * s_y
-    slope = 2.0 * y + h * (w[5] * df_n - k * (v_x * w[2] + v_y * w[4])) - h * v_x * s_x - h * v_y * s_y
-    dy = -r / slope
+    slope = y * (2.0 * y + h * (w[5] * df_n - k * (v_x * w[2] + v_y * w[4]))) + h * (v_x * before[0] + v_y * before[1])
+    dy = -y / slope * r
     df_x = -k * v_x - g_xx * s_x - g_xy * s_y
     df_y = -k * v_y - g_xy * s_x - g_yy * s_y
     return (dy * df_x - y * s_x, dy * df_y - y * s_y, f_n + dy * df_n), dy
 
 
 @routine
-def implicit_point(w, a, zeta, d, h, law, guess):
+def implicit_point(w, a, zeta, d, h, law, guess, before):
     """Force of one contact at the end of the step (N6-N10): free velocity a, own block w of A, sqrt(depth) guessed.
+
+    before: its force as it was known before.
 
     One Newton step where the contact goes on sticking near the guess, else the root itself. Its bracket exists: for
     large forces the friction cannot pull in more than the Schur complement of w leaves.
@@ -153,7 +156,7 @@ def implicit_point(w, a, zeta, d, h, law, guess):
     if z_f <= z_s:
         return ZERO3
     if guess > 0.0:
-        f, dy = sticking_step(guess, a, zeta, d, h, w, law)
+        f, dy = sticking_step(guess, a, zeta, d, h, w, law, before)
         if f[2] > 0.0 and abs(dy) <= NEAR * guess and f[0] * f[0] + f[1] * f[1] <= (law[2] * f[2]) ** 2:
             return f
     C = D + h * K
