@@ -7,7 +7,7 @@ A terrain is `surfaces` (count, SURFACE_COLUMNS) and `heights`, the samples of a
 
 import math
 
-from ..compiler import inline, kernel
+from ..compiler import inline, kernel, routine
 from .rows import row3, row9, set9
 from .scalar import IDENTITY, cross, dot, matmul, scale, sub, tmul, turn_to
 
@@ -153,7 +153,7 @@ def cell_at(x, spacing, count):
     return int(min(max(math.floor(x / spacing), 0.0), count - 2.0))
 
 
-@inline
+@routine
 def height_field_distance(surfaces, heights, i, x, reach):
     """Distance of x to a height field and the frame of its surface.
 
@@ -264,7 +264,10 @@ def nearest_surface(surfaces, heights, x, reach):
     pen = FAR
     frame = IDENTITY
     found = -1
-    for i in range(surfaces.shape[0]):
+    if surfaces.shape[0] > 0:  # often the only one: nothing is compared
+        pen, frame = surface_distance(surfaces, heights, 0, x, reach)
+        found = 0 if pen < FAR else -1
+    for i in range(1, surfaces.shape[0]):
         d, axes = surface_distance(surfaces, heights, i, x, reach)
         if d < pen:
             pen = d
