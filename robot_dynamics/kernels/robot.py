@@ -13,7 +13,7 @@ from .lanes import aligned
 from .rows import FREE, IV, KIND, PARENT, WORKSPACE, W, part3_to
 from .star import joint_space as star_space
 from .star import motion as star_motion
-from .star.layout import MEMORY
+from .star.layout import MEMORY, Levels
 from .tree import joint_space
 
 Floats = NDArray[np.float64]
@@ -30,7 +30,7 @@ class Robot(NamedTuple):
     moves a row, -1: none. coupled: mimic joints couple any two dofs.
     """
 
-    levels: tuple[tuple[int, ...], ...]
+    levels: Levels
     topology: Integers
     parameters: Floats
     limbed: Floats
@@ -47,7 +47,7 @@ class Robot(NamedTuple):
 
 
 def robot_in_memory(
-    driver: tuple[tuple[tuple[int, ...], ...], Floats],
+    driver: tuple[Levels, Floats],
     topology: Integers,
     parameters: Floats,
     nv: int,

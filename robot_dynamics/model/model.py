@@ -60,8 +60,8 @@ class Limbs:
     """Equal serial limbs of revolute joints on the base, the whole rest of the robot (`kernels.star`)."""
 
     count: int
-    levels: tuple[tuple[int, ...], ...]
-    """One entry per joint of a limb, each with one per group of limbs."""
+    levels: star.Levels
+    """What the recursions of `kernels.star` walk along, one entry per joint of a limb."""
     robot: Array
     """The whole robot, the limbs' rows arranged for one SIMD lane per limb."""
 
@@ -144,7 +144,7 @@ class Model:
         return replace(self, tree=tree, limbs=None if self.limbs is None else _limbs(tree, tree.packed))
 
     @property
-    def lanes(self) -> tuple[tuple[tuple[int, ...], ...], Array]:
+    def lanes(self) -> tuple[star.Levels, Array]:
         """Levels and packed rows of `limbs` for kernels that serve both drivers; for any other tree () and nothing."""
         return (self.limbs.levels, self.limbs.robot) if self.limbs is not None else ((), np.empty(0))
 

@@ -23,6 +23,7 @@ from ..link import (
 from ..rows import ARMATURE, P0, nonzero, part3, part3_to
 from ..scalar import ZERO3, ZERO6, ZERO9, add, apply_blocks, cross, inverse_blocks, sub, tmul
 from .layout import (
+    ANGLE,
     ANGULAR,
     BASE_DOFS,
     CA,
@@ -73,29 +74,33 @@ def articulate(robot, t, limb, M, H, N, memory):
 
 
 @inline
-def place_joint(robot, t, limb, x, rate, memory):
-    """Write E, rate and angular velocity of joint t at x."""
+def place_joint(robot, t, limb, memory):
+    """Write E and angular velocity of joint t, whose angle and rate are in memory."""
     o = in_memory(t, limb)
-    E_, _ = placement(robot, t, limb, x)
+    E_, _ = placement(robot, t, limb, lane(memory, o + ANGLE * GROUP))
     w = tmul(E_, quad3(memory, in_memory(t + 1, limb) + SPIN * GROUP))
     to_quad9(memory, o + E * GROUP, E_)
-    to_lane(memory, o + RATE * GROUP, rate)
-    to_quad3(memory, o + SPIN * GROUP, (w[0], w[1], w[2] + rate))
+    to_quad3(memory, o + SPIN * GROUP, (w[0], w[1], w[2] + lane(memory, o + RATE * GROUP)))
 
 
 @routine
 def place(levels, robot, q, qd, memory):
     """Write E, rate and angular velocity of all joints."""
     _, iq, iv = dimensions(levels, robot)
+    depth = len(levels)
     spin = part3(qd, 0) if iv > 0 else ZERO3
     for g, _ in enumerate(levels[0]):
         own, count, first = group(levels, robot, g)
         mine = group_memory(memory, g)
         to_base(levels, SPIN, spin, mine)
-        for j in range(len(levels)):
+        for limb in abreast(count):
+            for j in range(depth):
+                o, k = in_memory(depth - 1 - j, limb), first + limb * depth + j
+                to_lane(mine, o + ANGLE * GROUP, lane(q, iq + k))
+                to_lane(mine, o + RATE * GROUP, lane(qd, iv + k))
+        for j in range(depth):
             for limb in abreast(count):
-                k = first + limb * len(levels) + j
-                place_joint(own, len(levels) - 1 - j, limb, lane(q, iq + k), lane(qd, iv + k), mine)
+                place_joint(own, depth - 1 - j, limb, mine)
 
 
 @inline

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint-space inertia of a star: CRBA, a limb by recursion on `levels`."""
 
-from ...compiler import brief, inline, lane, routine, stack, to_lane
+from ...compiler import abreast, brief, inline, lane, routine, stack, to_lane
 from ..link import body_matrix, composite_to_parent, force_to_parent
 from ..rows import ARMATURE, finite
 from ..scalar import ZERO3, ZERO6, add, add6
@@ -78,7 +78,7 @@ def crba(levels, robot, q, H_out):
     H_out[:, :] = 0.0
     for g, _ in enumerate(levels[0]):
         own, count, first = group(levels, robot, g)
-        for limb in range(count):
+        for limb in abreast(count):
             (mt, ht, Jt), forces = crba_limb(levels, own, limb, iq + first + limb * depth, q, entries)
             write_limb_forces(forces, depth - 1, limb, columns)
             m += mt

@@ -4,7 +4,7 @@
 
 `robot` is the robot as made by `pack`: the rows of world and base, then those of the limbs in lanes. Joints are counted
 from the tip: the one at hand is `len(levels) - 1`. `levels`, a tuple with one entry per joint that is still ahead, is
-what recursions walk along; an entry has a number for each group of limbs that go abreast. `limb`: its lane.
+what recursions walk along; the first has an entry for each group of limbs that go abreast. `limb`: its lane.
 """
 
 import numpy as np
@@ -36,6 +36,8 @@ from ..rows import (
 )
 from ..scalar import ZERO3, quaternion_matrix, scale, sincos
 
+Levels = tuple[tuple[tuple[int, ...], ...] | int, ...]
+
 GROUP, GROUPS = QUAD, 2
 """Limbs that go abreast, one in each lane of a 256-bit register, and most groups of them.
 
@@ -48,8 +50,8 @@ MOST_JOINTS = 8
 E, CL, CA, UL, UA, DI, U, KEPT = 0, 9, 12, 15, 18, 21, 22, 23
 """Columns of what ABA keeps of a joint on its way back, and their number. The base stands behind the joint nearest to
 it."""
-EFFORT = 32
-"""Joint effort, for ABA."""
+EFFORT, ANGLE = 32, U
+"""Joint effort, and until E is made of it the joint angle, for ABA."""
 SPIN, LINEAR, ANGULAR, RATE = 23, 26, 29, 33
 """Angular velocity; acceleration of the origin, and angular one; joint rate: for ABA in its own axes, else in world
 axes."""
@@ -105,9 +107,14 @@ def shape(topology: np.ndarray, parameters: np.ndarray, floating_base: bool) -> 
     return (limbs, depth) if (parent == chains).all() and (plain & unspun).all() else None
 
 
-def levels_of(limbs: int, depth: int) -> tuple[tuple[int, ...], ...]:
-    """What recursions walk along: an entry per joint of a limb, in it a number per group."""
-    return tuple((t,) * -(-limbs // GROUP) for t in range(depth))
+def levels_of(limbs: int, depth: int) -> Levels:
+    """What recursions walk along: an entry per joint of a limb, the first with one per group.
+
+    That of a group is empty where all lanes of all groups hold limbs: where loops are known to fill a register, there
+    is no code for the rest.
+    """
+    group = () if limbs % GROUP == 0 else (0,)
+    return ((group,) * -(-limbs // GROUP), *range(1, depth))
 
 
 def pack(parameters: np.ndarray, limbs: int, depth: int) -> np.ndarray:
@@ -129,7 +136,8 @@ def group(levels, robot, g):
     """Packed figures of a group, which takes the place of `robot`; how many limbs it has; first of its joints."""
     depth = len(levels)
     own = robot[g * (HEAD + depth * PARAMETERS * GROUP) :]
-    return own, int(own[OWN]), g * GROUP * depth
+    count = GROUP if len(levels[0][0]) == 0 else int(own[OWN])
+    return own, count, g * GROUP * depth
 
 
 @inline

@@ -133,8 +133,8 @@ def update_motion(levels, robot, memory, q, qd, out):
     for g, _ in enumerate(levels[0]):
         own, count, first = group(levels, robot, g)
         mine = group_memory(memory, g)
-        for j in range(depth):
-            for limb in abreast(count):
+        for limb in abreast(count):
+            for j in range(depth):
                 k = first + limb * depth + j
                 turn_joint(depth - 1 - j, limb, lane(q, iq + k), lane(qd, iv + k), mine)
         for limb in abreast(count):

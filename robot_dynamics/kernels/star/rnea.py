@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inverse dynamics of a star: RNEA, a limb by recursion on `levels`, so that all of it stays in registers."""
 
-from ...compiler import brief, inline, lane, routine, stack, to_lane
+from ...compiler import abreast, brief, inline, lane, routine, stack, to_lane
 from ..link import body_force, force_to_parent, revolute_motion
 from ..rows import ARMATURE, part3, part3_to
 from ..scalar import ZERO3, acceleration_matrix, add, mul, tmul
@@ -66,7 +66,7 @@ def rnea(levels, robot, q, qd, qdd, f_ext, tau):
     for g, _ in enumerate(levels[0]):
         own, count, first = group(levels, robot, g)
         wrench = spread, spread_wrenches(levels, own, count, 6 + iv + 6 * first, f_ext, spread)
-        for limb in range(count):
+        for limb in abreast(count):
             k = first + limb * len(levels)
             fl, nl = rnea_limb(levels, own, limb, (iq + k, iv + k), (q, qd, qdd), wrench, (w, al, A, a), x)
             f = add(f, fl)
