@@ -146,19 +146,18 @@ def implicit_point(w, a, zeta, d, h, law, guess, before):
     """Force of one contact at the end of the step (N6-N10): free velocity a, own block w of A, sqrt(depth) guessed.
 
     before: its force as it was known before.
-
     One Newton step where the contact goes on sticking near the guess, else the root itself. Its bracket exists: for
     large forces the friction cannot pull in more than the Schur complement of w leaves.
     """
-    K, D, _ = law
+    K, D, mu = law
+    if guess > 0.0:
+        f, dy = sticking_step(guess, a, zeta, d, h, w, law, before)
+        if f[2] > 0.0 and abs(dy) <= NEAR * guess and f[0] * f[0] + f[1] * f[1] <= (mu * f[2]) ** 2:
+            return f
     z_s = max(0.0, D / h * zeta / (K + D / h))
     z_f = zeta - h * a[2]
     if z_f <= z_s:
         return ZERO3
-    if guess > 0.0:
-        f, dy = sticking_step(guess, a, zeta, d, h, w, law, before)
-        if f[2] > 0.0 and abs(dy) <= NEAR * guess and f[0] * f[0] + f[1] * f[1] <= (law[2] * f[2]) ** 2:
-            return f
     C = D + h * K
     p = (zeta, K * d[0] + C * a[0], K * d[1] + C * a[1])
     axes = eigen2(w[0], w[1], w[3])

@@ -108,7 +108,8 @@ def detect_contacts(robot, ground, scheme):
             points[c, at.PEN] = pen
             points[c, at.DEPTH] = max(0.0, -pen)
             elastic += spring_energy(points, c, scheme)
-            busy += 1.0 if points[c, at.FORCE + 2] > 0.0 or deflected(points, c) else 0.0
+            if clear > 0.0:
+                busy += 1.0 if points[c, at.FORCE + 2] > 0.0 or deflected(points, c) else 0.0
         ground.gaps[b, at.QUIET] = 1.0 if clear > 0.0 and busy == 0.0 else 0.0
     return elastic
 
@@ -262,16 +263,17 @@ def add_if_near(robot, ground, settings, c, measured, count, active):
 def find_contacts(robot, ground, settings, active):
     """Number of points that may touch within the step, listed in `active`; their velocities without contact."""
     points = ground.points
+    h = settings.timestep
     count = 0
     for b in range(ground.clusters.shape[0]):
         clear = ground.gaps[b, at.CLEAR]
         if clear > 0.0:
-            reach = settings.timestep * fastest(robot, ground.clusters[b, at.CLUSTER_ROW], ground.gaps[b, at.SPAN])
+            reach = h * fastest(robot, ground.clusters[b, at.CLUSTER_ROW], ground.gaps[b, at.SPAN])
             if clear - reach >= MARGIN:
                 continue
             wake_cluster(ground, b)
         for c in range(first_of(ground, b), end_of(ground, b)):
             pen = clear if clear > 0.0 else points[c, at.PEN]
-            if pen - settings.timestep * fastest(robot, row_of(ground, c), points[c, at.SIZE]) < MARGIN:
+            if pen < MARGIN or pen - h * fastest(robot, row_of(ground, c), points[c, at.SIZE]) < MARGIN:
                 count = add_if_near(robot, ground, settings, c, clear <= 0.0, count, active)
     return count
