@@ -112,8 +112,8 @@ def sticking_step(y, a, zeta, d, h, w, law, before):
 
     (N7) with lam = m/y: M f_t = -y q with M = 1 + y C w_tt and q = p + C f_n w_tn, so f_t = -y s with s = M^-1 q, and
     because y C w_tt = M - 1, f_t' = -M^-1 (s + y C f_n' w_tn). Only a is new where the other contacts' forces change:
-    what follows from it comes last in every sum. The slope of the residual has the force `before` in place of f_t: its
-    division need not wait for the other contacts, and what the step leaves is still of its square.
+    what follows from it comes last in every sum, and the slope of the residual has the force `before` for f_t, so that
+    the division by it does not wait.
     """
     K, D, _ = law
     C = D + h * K
