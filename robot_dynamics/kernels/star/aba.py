@@ -94,7 +94,7 @@ def place(levels, robot, q, qd, memory):
         mine = group_memory(memory, g)
         to_base(levels, SPIN, spin, mine)
         for limb in abreast(count):
-            for j in range(depth):
+            for j, _level in enumerate(levels):
                 o, k = in_memory(depth - 1 - j, limb), first + limb * depth + j
                 to_lane(mine, o + ANGLE * GROUP, lane(q, iq + k))
                 to_lane(mine, o + RATE * GROUP, lane(qd, iv + k))
@@ -170,8 +170,8 @@ def aba(levels, robot, q, qd, tau, f_ext, memory, qdd):
         mine = group_memory(memory, g)
         for limb in abreast(count):
             pass_inertia(mine, limb, (ZERO6, ZERO9, ZERO6), ZERO3, ZERO3)
-        for limb in range(count):
-            for j in range(depth):
+        for limb in abreast(count):
+            for j, _level in enumerate(levels):
                 o = in_memory(depth - 1 - j, limb) + EFFORT * GROUP
                 to_lane(mine, o, lane(tau, iv + first + limb * depth + j))
         for t in range(depth):
@@ -189,8 +189,8 @@ def aba(levels, robot, q, qd, tau, f_ext, memory, qdd):
         for j in range(depth):
             for limb in abreast(count):
                 accelerate_joint(own, depth - 1 - j, limb, mine)
-        for limb in range(count):
-            for j in range(depth):
+        for limb in abreast(count):
+            for j, _level in enumerate(levels):
                 x = lane(mine, in_memory(depth - 1 - j, limb) + U * GROUP)
                 to_lane(qdd, iv + first + limb * depth + j, x)
 

@@ -374,8 +374,8 @@ def respond(levels, robot, memory, X):
     for g, _ in enumerate(levels[0]):
         _, count, first = group(levels, robot, g)
         mine = group_memory(memory, g)
-        for limb in range(count):
-            for j in range(depth):
+        for limb in abreast(count):
+            for j, _level in enumerate(levels):
                 o = in_memory(depth - 1 - j, limb)
                 x = lane(X, iv + first + limb * depth + j)
                 to_lane(mine, o + LOAD * GROUP, x)

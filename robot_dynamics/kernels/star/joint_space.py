@@ -225,8 +225,8 @@ def base_motion(levels, robot, qd, memory):
 def write_efforts(levels, count, iv, tau, added, memory):
     """Efforts of the joints, what is added to their pivots, and no wrenches of the environment."""
     depth = len(levels)
-    for limb in range(count):
-        for j in range(depth):
+    for limb in abreast(count):
+        for j, _level in enumerate(levels):
             o = in_memory(depth - 1 - j, limb)
             k = iv + limb * depth + j
             to_lane(memory, o + LOAD * GROUP, lane(tau, k))
@@ -346,6 +346,6 @@ def respond_limbs(levels, count, a, al, memory):
 def write_accelerations(levels, count, iv, memory, qdd):
     """Copy the accelerations of joints to their places."""
     depth = len(levels)
-    for limb in range(count):
-        for j in range(depth):
+    for limb in abreast(count):
+        for j, _level in enumerate(levels):
             to_lane(qdd, iv + limb * depth + j, lane(memory, in_memory(depth - 1 - j, limb) + LOAD * GROUP))

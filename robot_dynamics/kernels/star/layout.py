@@ -4,7 +4,7 @@
 
 `robot` is the robot as made by `pack`: the rows of world and base, then those of the limbs in lanes. Joints are counted
 from the tip: the one at hand is `len(levels) - 1`. `levels`, a tuple with one entry per joint that is still ahead, is
-what recursions walk along; the first has an entry for each group of limbs that go abreast. `limb`: its lane.
+what recursions walk along; an entry has one for each group of limbs that go abreast. `limb`: its lane.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ from ..rows import (
 )
 from ..scalar import ZERO3, quaternion_matrix, scale, sincos
 
-Levels = tuple[tuple[tuple[int, ...], ...] | int, ...]
+Levels = tuple[tuple[tuple[int, ...], ...], ...]
 
 GROUP, GROUPS = QUAD, 2
 """Limbs that go abreast, one in each lane of a 256-bit register, and most groups of them.
@@ -108,13 +108,13 @@ def shape(topology: np.ndarray, parameters: np.ndarray, floating_base: bool) -> 
 
 
 def levels_of(limbs: int, depth: int) -> Levels:
-    """What recursions walk along: an entry per joint of a limb, the first with one per group.
+    """What recursions walk along: an entry per joint of a limb, in it one per group.
 
     That of a group is empty where all lanes of all groups hold limbs: where loops are known to fill a register, there
     is no code for the rest.
     """
     group = () if limbs % GROUP == 0 else (0,)
-    return ((group,) * -(-limbs // GROUP), *range(1, depth))
+    return ((group,) * -(-limbs // GROUP),) * depth
 
 
 def pack(parameters: np.ndarray, limbs: int, depth: int) -> np.ndarray:
@@ -271,8 +271,8 @@ def base_inverse(memory):
 def collect(levels, limbs, results, first, out):
     """Copy the joints' results from the lanes to `out` from index `first`."""
     depth = len(levels)
-    for limb in range(limbs):
-        for j in range(depth):
+    for limb in abreast(limbs):
+        for j, _level in enumerate(levels):
             to_lane(out, first + limb * depth + j, lane(results, (depth - 1 - j) * GROUP + limb))
 
 

@@ -134,7 +134,7 @@ def update_motion(levels, robot, memory, q, qd, out):
         own, count, first = group(levels, robot, g)
         mine = group_memory(memory, g)
         for limb in abreast(count):
-            for j in range(depth):
+            for j, _level in enumerate(levels):
                 k = first + limb * depth + j
                 turn_joint(depth - 1 - j, limb, lane(q, iq + k), lane(qd, iv + k), mine)
         for limb in abreast(count):
@@ -262,7 +262,7 @@ def twists(levels, robot, memory, seen, qd, o, w):
         set3(w, 1, o + 3, v)
     for g, _ in enumerate(levels[0]):
         _, count, first = group(levels, robot, g)
-        for limb in range(count):
+        for limb in abreast(count):
             k = iv + first + limb * len(levels)
             twist_limb(levels, limb, k, qd, group_memory(memory, g), (spin, v), out)
         for k in range(seen.shape[0]):
