@@ -117,8 +117,10 @@ def carry_coupled(robot, i, x, axes, c, z):
 
 @routine
 def contact_path(robot, i, x, axes, c, z, y):
-    """Columns c to c + 2 of z and y, of unit forces along `axes`, columns of a matrix, at x on row i; world axes."""
-    clear_columns(y, c)
+    """Columns c to c + 2 of z and y, of unit forces along `axes`, columns of a matrix, at x on row i; world axes.
+
+    Rows of dofs that do not move row i are left as they are, but those of a star are 0, and so are z's with mimic joints.
+    """
     if robot.coupled:
         carry_coupled(robot, i, x, axes, c, z)
     else:
@@ -148,7 +150,6 @@ def joint_path(robot, i, c, z, y):
         return
     for k in range(z.shape[0]):
         z[k, c] = 0.0
-        y[k, c] = 0.0
     z[iv, c] = 1.0
     if not robot.coupled:
         carry_effort(robot, iv, c, z, y)
@@ -363,6 +364,8 @@ def contact_space(robot, workspace, contact_rows, r, q, inertia, response):
     count = contact_rows.shape[0]
     factorize_inertia(robot, q, contact_rows, vectors[0], vectors[1])
     for a in range(count):
+        if len(robot.levels) == 0:
+            clear_columns(y, 3 * a)
         set3(frames, a, 0, point_position(robot.w, contact_rows[a], row3(r, a, 0)))
         set9(frames, a, 3, IDENTITY)
     contact_paths(robot, count, contact_rows, frames, z, y)
