@@ -117,11 +117,15 @@ def update_motion(topology, parameters, q, qd, w):
         m, h, J = parameters[i, MASS], mul(R, row3(parameters, i, MOMENT)), congruence(R, row6(parameters, i, INERTIA))
         f, n = body_momentum(m, h, J, spin, v)
         rate = joint_rate(topology, parameters, i, qd)
-        rotor = mul(Rj, row3(parameters, i, ROTOR))
         moment = add(moment, add(h, scale(m, x)))
         linear = add(linear, f)
-        angular = add(angular, add(add(n, cross(x, f)), scale(rate, rotor)))
-        energy += 0.5 * (dot(v, f) + dot(spin, n)) + rate * (0.5 * parameters[i, ARMATURE] * rate + dot(rotor, wj))
+        angular = add(angular, add(n, cross(x, f)))
+        energy += 0.5 * (dot(v, f) + dot(spin, n) + parameters[i, ARMATURE] * rate * rate)
+        rotor = row3(parameters, i, ROTOR)
+        if dot(rotor, rotor) > 0.0:
+            rotor = mul(Rj, scale(rate, rotor))
+            angular = add(angular, rotor)
+            energy += dot(rotor, wj)
         set3(w, i, OWN_H, h)
         set6(w, i, OWN_I, J)
     return moment, linear, angular, energy
