@@ -119,7 +119,7 @@ def carry_coupled(robot, i, x, axes, c, z):
 def contact_path(robot, i, x, axes, c, z, y):
     """Columns c to c + 2 of z and y, of unit forces along `axes`, columns of a matrix, at x on row i; world axes.
 
-    Rows of dofs that do not move row i are left as they are, but those of a star are 0, and so are z's with mimic joints.
+    Rows of dofs that do not move row i are left as they are; with mimic joints those of z are 0.
     """
     if robot.coupled:
         carry_coupled(robot, i, x, axes, c, z)
