@@ -321,7 +321,7 @@ def square(S):
 def eliminate_blocks(M, H, N):
     """M^-1, T = M^-1 H, and cofactors and 1 / determinant of S = N - H^T T, the Schur complement of M in [M H; H^T N].
 
-    Products are made of cofactors while the determinant is divided by: a division takes as long as a product.
+    Products are formed of cofactors, beside the division by the determinant: it takes as long as a product of matrices.
     """
     C, m = adjugate(M)
     d = 1.0 / m

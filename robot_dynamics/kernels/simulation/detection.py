@@ -152,7 +152,7 @@ def surface_below(robot, ground, c):
 
 @inline
 def measure_point(robot, ground, c):
-    """Signed distance of contact point c; if it touches, where and what."""
+    """Signed distance of contact point c; notes where and what it touches, if it does."""
     pen, frame, arm, surface = surface_below(robot, ground, c)
     touches = pen < 0.0
     ground.points[c, at.SURFACE] = surface if touches else -1.0
