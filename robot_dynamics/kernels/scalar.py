@@ -312,8 +312,8 @@ def inverse_symmetric(S):
 
 
 @inline
-def square(S):
-    """Rows of a symmetric matrix, one after the other."""
+def full(S):
+    """Nine numbers of a symmetric matrix of six."""
     return (S[0], S[1], S[2], S[1], S[3], S[4], S[2], S[4], S[5])
 
 
@@ -325,7 +325,7 @@ def eliminate_blocks(M, H, N):
     """
     C, m = adjugate(M)
     d = 1.0 / m
-    X = matmul(square(C), H)
+    X = matmul(full(C), H)
     S = (
         N[0] - d * (H[0] * X[0] + H[3] * X[3] + H[6] * X[6]),
         N[1] - d * (H[0] * X[1] + H[3] * X[4] + H[6] * X[7]),
@@ -350,7 +350,7 @@ def solve_blocks(M, H, N, f, n):
 def inverse_blocks(M, H, N):
     """Blocks of [M H; H^T N]^-1, M and N symmetric: [M^-1 + T S^-1 T^T, -T S^-1; ., S^-1] (A12)."""
     Mi, T, B, e = eliminate_blocks(M, H, N)
-    G = matmul(T, square(B))
+    G = matmul(T, full(B))
     return (
         (
             Mi[0] + e * (G[0] * T[0] + G[1] * T[1] + G[2] * T[2]),

@@ -37,6 +37,7 @@ from ..rows import (
 from ..scalar import ZERO3, quaternion_matrix, scale, sincos
 
 Levels = tuple[tuple[tuple[int, ...], ...], ...]
+"""Type of `levels`."""
 
 GROUP, GROUPS = QUAD, 2
 """Limbs that go abreast, one in each lane of a 256-bit register, and most groups of them.

@@ -4,17 +4,11 @@
 
 import numpy as np
 
-from ...compiler import inline, kernel
+from ...compiler import kernel
 from ..rows import BODY, TURN, WORKSPACE, F, H, M, N, T, part3_to, row3, row6, row9
-from ..scalar import congruence, matmul, mul, transpose
+from ..scalar import congruence, full, matmul, mul, transpose
 from .aba import aba_inward, aba_outward
 from .placement import clear_world
-
-
-@inline
-def full(S):
-    """Nine numbers of a symmetric matrix of six."""
-    return (S[0], S[1], S[2], S[1], S[3], S[4], S[2], S[4], S[5])
 
 
 @kernel
