@@ -18,11 +18,11 @@ def problem(seed, model):
     J = rng.standard_normal((n, nv))
     root = rng.standard_normal((nv, nv))
     W = J @ np.linalg.inv(root @ root.T / nv + np.eye(nv)) @ J.T
-    points = np.zeros((k, solver.CONTACT_COLUMNS))
-    points[:, 0] = rng.normal(0.0, 1e-3, k)
-    points[:, 1:3] = rng.normal(0.0, 1e-4, (k, 2))
-    points[:, 3:5] = 5e5, 5e3
-    points[:, 5] = rng.uniform(0.0, 1.2, k)
+    points = np.zeros((solver.CONTACT_ROWS, k))
+    points[0] = rng.normal(0.0, 1e-3, k)
+    points[1:3] = rng.normal(0.0, 1e-4, (k, 2)).T
+    points[3:5] = [[5e5], [5e3]]
+    points[5] = rng.uniform(0.0, 1.2, k)
     bounds = np.abs(rng.standard_normal((m, 1))) * [-1.0, 1.0]
     return (h * W if model == solver.IMPLICIT else W), rng.standard_normal(n), points, bounds, h, int(k), n
 
@@ -48,7 +48,7 @@ def test_spring_damper_forces_obey_the_law_at_the_end_of_the_step(seed, sweeps):
     assert not missed
     assert residual < 1e-7
     for i in range(k):
-        zeta, d, K, D, mu = points[i, 0], points[i, 1:3], *points[i, 3:6]
+        zeta, d, K, D, mu = points[0, i], points[1:3, i], *points[3:6, i]
         z = zeta - h * u[3 * i + 2]
         normal = np.sqrt(max(z, 0.0)) * (K * z - D * u[3 * i + 2]) if z > 0.0 else 0.0
         normal = max(normal, 0.0)
@@ -78,7 +78,7 @@ def test_impulses_are_complementary_and_friction_opposes_slip(seed, sweeps):
     assert not missed
     assert residual < 1e-7
     for i in range(given[5]):
-        mu, tangential, slip = given[2][i, 5], p[3 * i : 3 * i + 2], u[3 * i : 3 * i + 2]
+        mu, tangential, slip = given[2][5, i], p[3 * i : 3 * i + 2], u[3 * i : 3 * i + 2]
         normal, speed = p[3 * i + 2], u[3 * i + 2]
         assert normal >= 0.0
         assert speed > -1e-7

@@ -180,6 +180,12 @@ def smul(S, x):
 
 
 @inline
+def smul2(S, x):
+    """Product of a symmetric 2x2 matrix (xx, xy, yy) and a vector."""
+    return S[0] * x[0] + S[1] * x[1], S[1] * x[0] + S[2] * x[1]
+
+
+@inline
 def matmul(A, B):
     """A B."""
     return (

@@ -33,6 +33,12 @@ def sticks(x, y, f_n, mu):
 
 
 @inline
+def is_inside_cone(f, mu):
+    """Whether the force f pushes and its tangential part is within the friction disk."""
+    return f[2] > 0.0 and f[0] * f[0] + f[1] * f[1] <= (mu * f[2]) ** 2
+
+
+@inline
 def on_rim(x, y, f_n, mu):
     """The tangential force (x, y) outside the friction disk, shortened to its rim."""
     g = mu * f_n / length(x, y)

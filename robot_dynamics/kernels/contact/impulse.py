@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Impulse contact of one point (I1, J1-J10): complementarity, Coulomb friction, restitution, soft landing.
+"""Impulse contact of one point (I1, J1-J12): complementarity, Coulomb friction, restitution, soft landing.
 
 p is the impulse and u the velocity at the end of the step less its target, in surface axes; u_n > 0 separates.
 A 3x3 symmetric block w of A is (xx, xy, xz, yy, yz, zz).
@@ -9,12 +9,15 @@ A 3x3 symmetric block w of A is (xx, xy, xz, yy, yz, zz).
 import math
 
 from ...compiler import inline, routine
-from ..scalar import ZERO3, sub
+from ..scalar import ZERO3, smul2, sub
 from .friction import clamp_slopes, clamp_to_cone, eigen2, length, slip_impulse, to_axes
 from .roots import between, narrow
 
 FIRM = 1e-12
 """A direction that gives way by less than this share of another one's is one that the point cannot move in."""
+
+LOOSE = 1e-6
+"""Share that is left of what a direction gives way by, with the others held, from which on a block can be inverted."""
 
 
 @inline
@@ -62,6 +65,24 @@ def impulse_point(w, a, mu):
         r = mu * p_n - length(p_x, p_y)
         lo, r_lo, hi, r_hi, side = narrow(lo, r_lo, hi, r_hi, side, lam, r)
     return clamp_to_cone(p_x, p_y, p_n, mu, True)
+
+
+@inline
+def sticking_impulse(w):
+    """What the impulse changes by where a contact with the velocity u goes on sticking, -w^-1 u (J12).
+
+    As `sticking_step`: c, e, b, S, t, for x = c + e . u and the change b - (S u_t, 0) - x t; and whether w gives way in
+    all directions.
+    """
+    det = w[0] * w[3] - w[1] * w[1]
+    plane = det > LOOSE * w[0] * w[3]
+    g = 1.0 / (det if plane else 1.0)
+    S = (g * w[3], -g * w[1], g * w[0])
+    v_x, v_y = smul2(S, (w[2], w[4]))
+    schur = w[5] - w[2] * v_x - w[4] * v_y
+    firm = plane and schur > LOOSE * w[5]
+    g = 1.0 / (schur if firm else 1.0)
+    return (0.0, (-g * v_x, -g * v_y, g), ZERO3, S, (-v_x, -v_y, 1.0)), firm
 
 
 @inline

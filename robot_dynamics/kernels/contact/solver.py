@@ -14,22 +14,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiler import QUAD, combine, inline, kernel, routine
+from ...compiler import QUAD, abreast, combine, inline, kernel, lane, routine, stack, to_lane
 from ..dense import eliminate
-from ..lanes import aligned
+from ..lanes import aligned, quad3, to_quad3
 from ..rows import part3, part3_to
-from ..scalar import smul, sub
-from .friction import clamp_to_cone
-from .impulse import impulse_point, impulse_residual, impulse_slopes
-from .spring_damper import end_force, end_force_slopes, implicit_point
+from ..scalar import add, smul, sub
+from .friction import clamp_to_cone, is_inside_cone
+from .impulse import impulse_point, impulse_residual, impulse_slopes, sticking_impulse
+from .spring_damper import NEAR, end_force, end_force_slopes, implicit_point, sticking_step
 
 IMPLICIT = 0
 IMPULSE = 1
 
-ZETA, DEFLECTION, STIFFNESS, DAMPING, FRICTION, GUESS = 0, 1, 3, 4, 5, 6
-CONTACT_COLUMNS = 7
-"""Columns of a contact's data: zeta, deflection (2), stiffness, damping, friction; what the solver guesses sqrt(depth)
-to be at the end of the step."""
+ZETA, DEFLECTION, STIFFNESS, DAMPING, FRICTION = 0, 1, 3, 4, 5
+CONTACT_ROWS = 6
+"""Rows of the contacts' data: zeta, deflection (2), stiffness, damping, friction."""
+
+STEP, BY_VELOCITY, CHANGE, SLOPE, BY_STEP = 0, QUAD, 4 * QUAD, 7 * QUAD, 10 * QUAD
+STICKING = 13 * QUAD
+"""Where c, e, b, S, t of `sticking_step` or `sticking_impulse` stand, of QUAD contacts; length of all."""
 
 NEWTON_STEPS = 30
 ALL_SWEEPS = 200
@@ -54,7 +57,7 @@ class System(NamedTuple):
     """u = b + A f and the laws of its rows: contacts first, then scalar rows.
 
     model: IMPLICIT or IMPULSE. h: timestep [s]. A (m, m), b (m,), f (m,): m whole lanes, of which n rows count.
-    points (k, CONTACT_COLUMNS), bounds (s, 2): least and largest force of scalar rows.
+    points (CONTACT_ROWS, k), bounds (s, 2): least and largest force of scalar rows.
     Beside a system stand `count`, how many contacts there are, and `n`, how many rows, contacts' and scalar.
     """
 
@@ -83,19 +86,21 @@ def copy(source, n, target):
 @inline
 def deflection_of(points, i):
     """Tangential deflection d of contact i."""
-    return (points[i, DEFLECTION], points[i, DEFLECTION + 1])
+    return (points[DEFLECTION, i], points[DEFLECTION + 1, i])
 
 
 @inline
 def law_of(points, i):
     """K, D, mu of contact i."""
-    return (points[i, STIFFNESS], points[i, DAMPING], points[i, FRICTION])
+    return (points[STIFFNESS, i], points[DAMPING, i], points[FRICTION, i])
 
 
 @inline
 def own_block(A, o):
     """The 3x3 block of A of the contact whose rows start at o."""
-    return (A[o, o], A[o, o + 1], A[o, o + 2], A[o + 1, o + 1], A[o + 1, o + 2], A[o + 2, o + 2])
+    n = A.shape[1]
+    x, y, z = o * n + o, o * n + n + o + 1, o * n + 2 * n + o + 2
+    return (lane(A, x), lane(A, x + 1), lane(A, x + 2), lane(A, y), lane(A, y + 1), lane(A, z))
 
 
 @inline
@@ -140,38 +145,84 @@ def scalar_sweep(system, count, n, u):
 
 
 @inline
-def guess_depths(system, count, u):
-    """Guess sqrt(depth) at the end of the step of every contact that carries.
+def write_sticking(law, valid, k, steps):
+    """Write what the force of contact k becomes by its velocity; where not valid, nothing is near enough."""
+    c, e, b, S, t = law
+    to_lane(steps, STEP + k, c if valid else math.inf)
+    to_quad3(steps, BY_VELOCITY + k, e)
+    to_quad3(steps, CHANGE + k, b)
+    to_quad3(steps, SLOPE + k, S)
+    to_quad3(steps, BY_STEP + k, t)
 
-    Before any force of a pass changes: what follows from a guess need not wait for the contacts before it.
+
+@inline
+def expect_sticking(system, first, count, u, steps):
+    """How the forces of QUAD contacts, or less, follow from their velocities where they go on sticking (N10, J12).
+
+    For depths that u leads to before any of these forces changes: nothing here waits for the contacts before.
     """
-    for i in range(count):
-        depth = system.points[i, ZETA] - system.h * u[3 * i + 2]
-        system.points[i, GUESS] = math.sqrt(max(0.0, depth)) if system.f[3 * i + 2] > 0.0 else 0.0
+    A, f, points, h = system.A, system.f, system.points, system.h
+    if system.model == IMPULSE:
+        for k in abreast(count):
+            w = own_block(A, 3 * (first + k))
+            law, firm = sticking_impulse(w)
+            write_sticking(law, firm and lane(f, 3 * (first + k) + 2) > 0.0, k, steps)
+        return
+    for k in abreast(count):
+        i = first + k
+        old = (lane(f, 3 * i), lane(f, 3 * i + 1), lane(f, 3 * i + 2))
+        depth = points[ZETA, i] - h * lane(u, 3 * i + 2)
+        carries = old[2] > 0.0 and depth > 0.0
+        y = math.sqrt(depth if carries else 1.0)
+        d, w = deflection_of(points, i), own_block(A, 3 * i)
+        write_sticking(sticking_step(y, old, points[ZETA, i], d, h, w, law_of(points, i)), carries, k, steps)
+
+
+@inline
+def sticking_change(steps, k, u):
+    """Change of the force of contact k that goes on sticking with the velocity u, and the step that it comes of."""
+    e, b = quad3(steps, BY_VELOCITY + k), quad3(steps, CHANGE + k)
+    S, t = quad3(steps, SLOPE + k), quad3(steps, BY_STEP + k)
+    step = lane(steps, STEP + k) + e[0] * u[0] + e[1] * u[1] + e[2] * u[2]
+    x = b[0] - S[0] * u[0] - S[1] * u[1] - step * t[0]
+    y = b[1] - S[1] * u[0] - S[2] * u[1] - step * t[1]
+    return (x, y, b[2] - step * t[2]), step
+
+
+@routine
+def root_force(system, i, u, old):
+    """Force of contact i by itself, its velocity u with the force `old`."""
+    points, w = system.points, own_block(system.A, 3 * i)
+    a, d = sub(u, smul(w, old)), deflection_of(points, i)
+    if system.model == IMPULSE:
+        return impulse_point(w, a, points[FRICTION, i])
+    guess = math.sqrt(max(0.0, points[ZETA, i] - system.h * u[2])) if old[2] > 0.0 else 0.0
+    return implicit_point(w, a, points[ZETA, i], d, system.h, law_of(points, i), guess)
 
 
 @routine
 def sweep(system, count, n, u):
     """One block Gauss-Seidel pass, each contact solved by itself. Returns the worst row's error |A_ii df| [m/s]."""
     A, f, points = system.A, system.f, system.points
+    steps = stack(STICKING)
+    reach = math.inf if system.model == IMPULSE else NEAR
     largest = scalar_sweep(system, count, n, u)
-    if system.model != IMPULSE:
-        guess_depths(system, count, u)
-    for i in range(count):
-        o = 3 * i
-        w = own_block(A, o)
-        old = (f[o], f[o + 1], f[o + 2])
-        end = (u[o], u[o + 1], u[o + 2])
-        a = sub(end, smul(w, old))
-        if system.model == IMPULSE:
-            new = impulse_point(w, a, points[i, FRICTION])
-        else:
-            zeta, guess = points[i, ZETA], points[i, GUESS]
-            new = implicit_point(w, a, zeta, deflection_of(points, i), system.h, law_of(points, i), guess, old)
-        df = sub(new, old)
-        add_response(A, o, df, n, u)
-        f[o], f[o + 1], f[o + 2] = new
-        largest = max(largest, abs(w[0] * df[0]), abs(w[3] * df[1]), abs(w[5] * df[2]))
+    for first in range(0, count, QUAD):
+        some = min(QUAD, count - first)
+        expect_sticking(system, first, some, u, steps)
+        for k in range(some):
+            i = first + k
+            o = 3 * i
+            old, end = part3(f, o), part3(u, o)
+            df, step = sticking_change(steps, k, end)
+            new = add(old, df)
+            if not (abs(step) < reach and is_inside_cone(new, points[FRICTION, i])):
+                new = root_force(system, i, end, old)
+                df = sub(new, old)
+            add_response(A, o, df, n, u)
+            part3_to(f, o, new)
+            for j in range(3):
+                largest = max(largest, abs(A[o + j, o + j] * df[j]))
     return largest
 
 
@@ -180,8 +231,8 @@ def point_residual(system, i, u, f):
     """F of contact i: by how much its force f is not what its law says at the velocity u."""
     points = system.points
     if system.model == IMPULSE:
-        return impulse_residual(own_block(system.A, 3 * i), points[i, FRICTION], u, f)
-    return sub(f, end_force(points[i, ZETA], deflection_of(points, i), system.h, law_of(points, i), u))
+        return impulse_residual(own_block(system.A, 3 * i), points[FRICTION, i], u, f)
+    return sub(f, end_force(points[ZETA, i], deflection_of(points, i), system.h, law_of(points, i), u))
 
 
 @routine
@@ -216,9 +267,9 @@ def point_slopes(system, i, u, f, P, V):
             P[r, j] = 0.0
             V[r, j] = 0.0
     if system.model == IMPULSE:
-        impulse_slopes(own_block(system.A, 3 * i), points[i, FRICTION], u, f, P, V)
+        impulse_slopes(own_block(system.A, 3 * i), points[FRICTION, i], u, f, P, V)
     else:
-        end_force_slopes(points[i, ZETA], deflection_of(points, i), law_of(points, i), system.h, u, P, V)
+        end_force_slopes(points[ZETA, i], deflection_of(points, i), law_of(points, i), system.h, u, P, V)
 
 
 @routine
@@ -284,7 +335,7 @@ def clamp_forces(system, count, n):
     f = system.f
     for i in range(count):
         o = 3 * i
-        f[o], f[o + 1], f[o + 2] = clamp_to_cone(f[o], f[o + 1], f[o + 2], system.points[i, FRICTION], False)
+        f[o], f[o + 1], f[o + 2] = clamp_to_cone(f[o], f[o + 1], f[o + 2], system.points[FRICTION, i], False)
     for i in range(3 * count, n):
         low, high = own_bounds(system, count, i)
         f[i] = min(max(f[i], low), high)

@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Spring-damper contact of one point: explicit laws (E1-E4), and the one at the end of a step (N1-N11).
+"""Spring-damper contact of one point: explicit laws (E1-E4), and the one at the end of a step (N1-N13).
 
 A law is (K, D, mu): stiffness [N/m^1.5], damping [N s/m^1.5], friction coefficient. zeta is the depth at the start of
 the step (negative: gap), d (2) the tangential deflection, u the velocity in surface axes, u_n > 0 separates.
@@ -10,7 +10,7 @@ A 3x3 symmetric block is (xx, xy, xz, yy, yz, zz).
 import math
 
 from ...compiler import inline, routine, strict
-from ..scalar import ZERO3
+from ..scalar import ZERO3, smul, smul2
 from .friction import clamp_slopes, eigen2, friction_direction, on_rim, sticks, viscous_friction
 from .roots import between, narrow
 
@@ -107,53 +107,47 @@ def force_at_depth(y, z_f, h, w, axes, p, law):
 
 
 @strict
-def sticking_step(y, a, zeta, d, h, w, law, before):
-    """Newton step of (N8) from the end depth y^2 of a contact that sticks: force there, and the step in y; y > 0.
+def sticking_step(y, old, zeta, d, h, w, law):
+    """Newton step (N13) from the end depth y^2 > 0 of a contact that sticks: how its force follows from its velocity u.
 
-    (N7) with lam = m/y: M f_t = -y q with M = 1 + y C w_tt and q = p + C f_n w_tn, so f_t = -y s with s = M^-1 q, and
-    because y C w_tt = M - 1, f_t' = -M^-1 (s + y C f_n' w_tn). Only a is new where the other contacts' forces change:
-    what follows from it comes last in every sum, and the slope of the residual has the force `before` for f_t, so that
-    the division by it does not wait.
+    old: its force while u is its velocity. Returns c, e, b, S, t: x = c + e . u is -dy / y, and the force changes by
+    b - (S u_t, 0) - x t. S: (xx, xy, yy).
     """
     K, D, _ = law
     C = D + h * K
-    stiff = (K + D / h) * y * y
-    free = D / h * zeta
+    per_step = 1.0 / h
+    stiff = C * per_step * y * y
+    free = D * per_step * zeta
     f_n = y * (stiff - free)
-    df_n = 3.0 * stiff - free
-    m_xx = 1.0 + y * C * w[0]
-    m_xy = y * C * w[1]
-    m_yy = 1.0 + y * C * w[3]
+    t_n = y * (3.0 * stiff - free)
+    a = smul(w, old)
+    q = K * d[0] + C * (f_n * w[2] - a[0]), K * d[1] + C * (f_n * w[4] - a[1])
+    k = y * C
+    m_xx, m_xy, m_yy = 1.0 + k * w[0], k * w[1], 1.0 + k * w[3]
     g = 1.0 / (m_xx * m_yy - m_xy * m_xy)
-    g_xx, g_xy, g_yy = g * m_yy, -g * m_xy, g * m_xx
-    v_x = g_xx * w[2] + g_xy * w[4]
-    v_y = g_xy * w[2] + g_yy * w[4]
-    k = y * C * df_n
-    q_x = K * d[0] + C * f_n * w[2]
-    q_y = K * d[1] + C * f_n * w[4]
-    s_x = g_xx * q_x + g_xy * q_y + C * g_xx * a[0] + C * g_xy * a[1]
-    s_y = g_xy * q_x + g_yy * q_y + C * g_xy * a[0] + C * g_yy * a[1]
-    r = y * y - zeta + h * w[5] * f_n + h * a[2] - h * y * w[2] * s_x - h * y * w[4] * s_y
-    slope = y * (2.0 * y + h * (w[5] * df_n - k * (v_x * w[2] + v_y * w[4]))) + h * (v_x * before[0] + v_y * before[1])
-    dy = -y / slope * r
-    df_x = -k * v_x - g_xx * s_x - g_xy * s_y
-    df_y = -k * v_y - g_xy * s_x - g_yy * s_y
-    return (dy * df_x - y * s_x, dy * df_y - y * s_y, f_n + dy * df_n), dy
+    G = (g * m_yy, -g * m_xy, g * m_xx)
+    s, v, f = smul2(G, q), smul2(G, (w[2], w[4])), smul2(G, old)
+    t_x, t_y = f[0] - k * t_n * v[0], f[1] - k * t_n * v[1]
+    per_slope = 1.0 / (2.0 * y * y + h * (w[5] * t_n + w[2] * t_x + w[4] * t_y))
+    r = y * y - zeta + h * (w[5] * f_n - a[2] - y * (w[2] * s[0] + w[4] * s[1]))
+    e = h * per_slope
+    return (
+        per_slope * r,
+        (-k * e * v[0], -k * e * v[1], e),
+        (-y * s[0] - old[0], -y * s[1] - old[1], f_n - old[2]),
+        (k * G[0], k * G[1], k * G[2]),
+        (t_x, t_y, t_n),
+    )
 
 
 @routine
-def implicit_point(w, a, zeta, d, h, law, guess, before):
-    """Force of one contact at the end of the step (N6-N10): free velocity a, own block w of A, sqrt(depth) guessed.
+def implicit_point(w, a, zeta, d, h, law, guess):
+    """Force of one contact at the end of the step, the root of (N8): free velocity a, own block w of A.
 
-    before: its force as it was known before.
-    One Newton step where the contact goes on sticking near the guess, else the root itself. Its bracket exists: for
-    large forces the friction cannot pull in more than the Schur complement of w leaves.
+    guess: of sqrt(depth). Its bracket exists: for large forces the friction cannot pull in more than the Schur
+    complement of w leaves.
     """
-    K, D, mu = law
-    if guess > 0.0:
-        f, dy = sticking_step(guess, a, zeta, d, h, w, law, before)
-        if f[2] > 0.0 and abs(dy) <= NEAR * guess and f[0] * f[0] + f[1] * f[1] <= (mu * f[2]) ** 2:
-            return f
+    K, D, _ = law
     z_s = max(0.0, D / h * zeta / (K + D / h))
     z_f = zeta - h * a[2]
     if z_f <= z_s:

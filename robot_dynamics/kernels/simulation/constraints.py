@@ -12,7 +12,7 @@ from ..contact.impulse import below_target, predicted_target
 from ..contact.solver import DEFLECTION, IMPLICIT, IMPULSE, STIFFNESS, ZETA, System, U
 from ..contact.spring_damper import next_deflection
 from ..contact_space import combine_paths, contact_paths, delassus_matrix, divide, joint_path, respond
-from ..rows import part3, row3, row9, set3, set9
+from ..rows import part3, row3, row9, set3, set9, set_column3
 from ..scalar import ZERO3, add, dot, scale
 from . import memory as at
 from .actuators import actuator_of, first_dof, v_of
@@ -54,10 +54,10 @@ def contact_row(robot, ground, settings, bounce, a, c, problem):
     for k in range(3):
         problem.b[3 * a + k] = points[c, at.END + k]
         problem.f[3 * a + k] = force_unit(settings) * points[c, at.FORCE + k]
-    problem.points[a, ZETA] = -points[c, at.PEN]
+    problem.points[ZETA, a] = -points[c, at.PEN]
     for k in range(2):
-        problem.points[a, DEFLECTION + k] = points[c, at.DEFLECTION + k]
-    set3(problem.points, a, STIFFNESS, row3(points, c, at.LAW))
+        problem.points[DEFLECTION + k, a] = points[c, at.DEFLECTION + k]
+    set_column3(problem.points, STIFFNESS, a, row3(points, c, at.LAW))
     problem.picked[at.LANDED, a] = 0
     if settings.scheme == IMPULSE:
         target, lands = impulse_target(points, c, settings, bounce)

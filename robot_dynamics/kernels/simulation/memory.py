@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiler import LANES
-from ..contact.solver import CONTACT_COLUMNS, Scratch, scratch
+from ..contact.solver import CONTACT_ROWS, Scratch, scratch
 from ..lanes import aligned, whole
 from ..robot import Floats, Integers, Robot
 
@@ -211,7 +211,7 @@ def problem(nv: int, joints: int, points: int) -> Problem:
         A=aligned((n, n)),
         b=aligned((n,)),
         f=aligned((n,)),
-        points=np.zeros((contacts, CONTACT_COLUMNS)),
+        points=aligned((CONTACT_ROWS, whole(contacts))),
         bounds=np.zeros((2 * joints, 2)),
         picked=np.zeros((4, n), np.int64),
         work=scratch(n),

@@ -42,14 +42,14 @@ def missing_way(ground, settings, a, problem):
     Sliding: (u_start - u_end) / 2 along the surface, so that it goes by the mean of its velocities and comes to rest
     after v^2 / (2 mu g).
     """
-    pen = -problem.points[a, ZETA]
+    pen = -problem.points[ZETA, a]
     if problem.picked[at.LANDED, a] == 1:
         return (0.0, 0.0, -pen / settings.timestep)
     up = 0.0
     if settings.scheme == IMPULSE and not settings.below:
         up = recovery_rate(-pen, settings.recovery, settings.recovery_speed)
     f = part3(problem.f, 3 * a)
-    rim = (1.0 - 1e-9) * problem.points[a, FRICTION] * f[2]
+    rim = (1.0 - 1e-9) * problem.points[FRICTION, a] * f[2]
     if f[0] * f[0] + f[1] * f[1] < rim * rim:
         return (0.0, 0.0, up)
     x, y = 0.0, 0.0
