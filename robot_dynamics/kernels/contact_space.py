@@ -12,16 +12,18 @@ The factor of a robot with mimic joints (`Robot.coupled`) has no such order: the
 
 import numpy as np
 
-from ..compiler import abreast, each, inline, lean, routine
-from .bodies import point_position
+from ..compiler import QUAD, abreast, each, inline, lean, routine
 from .dense import solve
 from .joints import one_dof, point_column
 from .lanes import aligned, whole
 from .robot import Robot, factorize_inertia, robot_in_memory
 from .rows import FREE, KIND, RATIO, RW, XW, first_v, parent, part3, row3, row9, set3, set9
-from .scalar import IDENTITY, ZERO3, ZERO9, add, add9, cross_rows, dot, scale, scale9, sub, tmul, transpose
+from .scalar import IDENTITY, ZERO3, ZERO9, add, add9, cross_rows, dot, mul, scale, scale9, sub, tmul, transpose
 from .star import contact_space as star
 from .tree.joint_space import axis_of, solve_columns_outward, solve_outward, to_own_axes
+
+FRAME = 12
+"""Numbers of a contact's axes and arm."""
 
 
 @inline
@@ -128,31 +130,36 @@ def contact_path(robot, i, x, axes, c, z, y):
 
 
 @routine
-def contact_paths(robot, count, contact_rows, frames, z, y):
-    """Paths of `count` contacts, three columns of z and y each.
+def contact_paths(robot, contacts, frames, z, y):
+    """Paths of contacts, three columns of z and y each.
 
-    contact_rows: their rows; frames (count, 12): point and axes (3, 3) of each in the world.
+    contacts: how many, the points (k,) that they are, and the rows of all points. frames: numbers of all points, and
+    the column from which on their axes (3, 3) stand and, behind them, the arm from the row's origin, in the world.
     """
     if len(robot.levels) > 0:
-        star.contact_paths(robot.levels, robot.limbed, robot.memory, count, contact_rows, frames, z, y)
+        star.contact_paths(robot.levels, robot.limbed, robot.memory, contacts, frames, z, y)
         return
+    count, active, rows = contacts
+    points, o = frames
     for a in range(count):
-        for i in each(contact_rows[a]):
-            contact_path(robot, i, row3(frames, a, 0), row9(frames, a, 3), 3 * a, z, y)
+        for c in each(active[a]):
+            i = rows[c]
+            x = add(row3(robot.w, i, XW), row3(points, c, o + star.ARM))
+            contact_path(robot, i, x, row9(points, c, o), 3 * a, z, y)
 
 
 @routine
-def joint_path(robot, i, c, z, y):
-    """Column c of z and y, of a unit effort of the one-dof joint of row i (P10)."""
+def joint_path(robot, i, count, n, z, y):
+    """Path number n, behind those of `count` contacts, of a unit effort of the one-dof joint of row i (P10)."""
     iv = first_v(robot.topology, i)
     if len(robot.levels) > 0:
-        star.joint_path(robot.levels, robot.limbed, robot.memory, iv, c, z, y)
+        star.joint_path(robot.levels, robot.limbed, robot.memory, iv, count, n, z, y)
         return
     for k in range(z.shape[0]):
-        z[k, c] = 0.0
-    z[iv, c] = 1.0
+        z[k, n] = 0.0
+    z[iv, n] = 1.0
     if not robot.coupled:
-        carry_effort(robot, iv, c, z, y)
+        carry_effort(robot, iv, n, z, y)
 
 
 @inline
@@ -239,10 +246,13 @@ def set_block(A, a, b, S):
 
 
 @routine
-def divide(robot, n, z, y):
-    """y = D^-1 z of the first n columns: what paths of limbs and of mimic robots have left to do for all at once."""
+def divide(robot, count, n, z, y):
+    """y = D^-1 z of the paths of `count` contacts and n - 3 count joints.
+
+    It is what paths of limbs and of mimic robots have left to do for all at once.
+    """
     if len(robot.levels) > 0:
-        star.divide(robot.levels, robot.limbed, robot.memory, n, z, y)
+        star.divide(robot.levels, robot.limbed, robot.memory, count, n, z, y)
         return
     for c in range(n if robot.coupled else 0):
         for k in range(z.shape[0]):
@@ -257,7 +267,7 @@ def delassus_matrix(robot, g, count, n, contact_rows, z, y, A):
     contact_rows: the rows that the contacts' paths start from, then the joints'. z, y, A have rows of whole lanes.
     """
     if len(robot.levels) > 0:
-        star.delassus_matrix(robot.levels, robot.limbed, g, (count, n), contact_rows, (z, y), A)
+        star.delassus_matrix(robot.levels, robot.limbed, g, (count, n, contact_rows), (z, y), A)
         return
     for a in range(count):
         for i in each(contact_rows[a]):
@@ -287,8 +297,8 @@ def combine_columns(g, n, f, y, x):
 
 @routine
 def combine_paths(robot, g, count, n, contact_rows, f, y, x):
-    """x = g y f of the paths of `count` contacts and n - 3 count joints: g D^-1 L^-T J^T f, for `respond`."""
-    if robot.coupled or len(robot.levels) > 0:
+    """x = g y f of the paths of `count` contacts and n - 3 count joints: g D^-1 L^-T J^T f."""
+    if robot.coupled:
         combine_columns(g, n, f, y, x)
         return
     for k in range(x.shape[0]):
@@ -309,22 +319,25 @@ def combine_paths(robot, g, count, n, contact_rows, f, y, x):
 
 
 @routine
-def respond(robot, x):
-    """Turn x (nv,), D^-1 z, into the joint acceleration L^-1 x that belongs to it (P15)."""
+def joint_response(robot, g, count, n, contact_rows, f, y, x):
+    """x = g H^-1 J^T f of the paths of `count` contacts and n - 3 count joints (P12, P15)."""
     if len(robot.levels) > 0:
-        star.respond(robot.levels, robot.limbed, robot.memory, x)
+        star.joint_response(robot.levels, robot.limbed, robot.memory, g, (count, n, contact_rows), f, y, x)
         return
+    combine_paths(robot, g, count, n, contact_rows, f, y, x)
     if not robot.coupled:
         solve_outward(robot.topology, robot.depth, robot.factor, x)
     to_own_axes(robot, x)
 
 
 @routine
-def respond_columns(robot, n, y):
-    """`respond` for the first n columns of y."""
+def respond_columns(robot, count, y):
+    """L^-1 y of the paths of `count` contacts, free joints in their own axes (P15)."""
+    n = 3 * count
     if len(robot.levels) > 0:
-        star.respond_columns(robot.levels, robot.limbed, robot.memory, n, y)
-    elif not robot.coupled:
+        star.respond_columns(robot.levels, robot.limbed, robot.memory, count, y)
+        return
+    if not robot.coupled:
         solve_columns_outward(robot.carrier, robot.depth, robot.factor, n, y)
     for i in range(1, robot.topology.shape[0]):
         if robot.topology[i, KIND] == FREE:
@@ -343,13 +356,17 @@ def turn_rows(R, k, n, y):
         y[k + 2, c] = v[2]
 
 
+def path_columns(count, joints):
+    """Columns that z and y need for the paths of contacts, four each in a star, and of joints."""
+    return whole(4 * count + joints)
+
+
 def workspace(model, count):
     """Memory that `contact_space` of `count` points of a Model needs."""
     robot = robot_in_memory(model.lanes, model.topology, model.parameters, model.nv, model.nb, model.has_mimic)
-    wide = whole(3 * count)
-    # zeros: lanes behind the last path are multiplied too, and what memory held there may be slow to multiply
-    vectors, paths = np.zeros((2, model.nv)), aligned((2, model.nv, wide))
-    return tuple(robot), (vectors, paths, np.empty((count, 12)), aligned((3 * count, wide)))
+    vectors, paths = np.zeros((2, model.nv)), aligned((2, model.nv, path_columns(count, 0)))
+    frames, A = np.zeros((count, FRAME)), aligned((3 * count, whole(3 * count + QUAD)))
+    return tuple(robot), (vectors, paths, np.zeros(count, np.int64), frames, A)
 
 
 @lean
@@ -359,17 +376,20 @@ def contact_space(robot, workspace, contact_rows, r, q, inertia, response):
     World axes at points r (k, 3) of rows, three rows and columns for each; matrices without rows leave one out.
     """
     robot = Robot(*robot)
-    vectors, paths, frames, A = workspace
+    vectors, paths, active, frames, A = workspace
     z, y = paths[0], paths[1]
     count = contact_rows.shape[0]
     factorize_inertia(robot, q, contact_rows, vectors[0], vectors[1])
+    if len(robot.levels) > 0:
+        star.clear(count, y)
     for a in range(count):
         if len(robot.levels) == 0:
             clear_columns(y, 3 * a)
-        set3(frames, a, 0, point_position(robot.w, contact_rows[a], row3(r, a, 0)))
-        set9(frames, a, 3, IDENTITY)
-    contact_paths(robot, count, contact_rows, frames, z, y)
-    divide(robot, 3 * count, z, y)
+        active[a] = a
+        set9(frames, a, 0, IDENTITY)
+        set3(frames, a, star.ARM, mul(row9(robot.w, contact_rows[a], RW), row3(r, a, 0)))
+    contact_paths(robot, (count, active, contact_rows), (frames, 0), z, y)
+    divide(robot, count, 3 * count, z, y)
     if inertia.shape[0] > 0:
         delassus_matrix(robot, 1.0, count, 3 * count, contact_rows, z, y, A)
         for i in range(inertia.shape[0]):
@@ -378,7 +398,10 @@ def contact_space(robot, workspace, contact_rows, r, q, inertia, response):
                 inertia[j, i] = A[i, j]
     if response.shape[0] == 0:
         return
-    respond_columns(robot, response.shape[0], y)
+    respond_columns(robot, count, y)
+    if len(robot.levels) > 0:
+        star.write_responses(count, y, response)
+        return
     for c in range(response.shape[0]):
         for k in range(response.shape[1]):
             response[c, k] = y[k, c]

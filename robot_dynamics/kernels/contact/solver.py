@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiler import QUAD, abreast, combine, inline, kernel, lane, routine, stack, to_lane
+from ...compiler import QUAD, abreast, combine, inline, kernel, lane, routine, stack, strict, to_lane
 from ..dense import eliminate
 from ..lanes import aligned, quad3, to_quad3
 from ..rows import part3, part3_to
@@ -178,9 +178,12 @@ def expect_sticking(system, first, count, u, steps):
         write_sticking(sticking_step(y, old, points[ZETA, i], d, h, w, law_of(points, i)), carries, k, steps)
 
 
-@inline
+@strict
 def sticking_change(steps, k, u):
-    """Change of the force of contact k that goes on sticking with the velocity u, and the step that it comes of."""
+    """Change of the force of contact k that goes on sticking with the velocity u, and the step that it comes of.
+
+    What is found last, the step, comes last in every sum.
+    """
     e, b = quad3(steps, BY_VELOCITY + k), quad3(steps, CHANGE + k)
     S, t = quad3(steps, SLOPE + k), quad3(steps, BY_STEP + k)
     step = lane(steps, STEP + k) + e[0] * u[0] + e[1] * u[1] + e[2] * u[2]

@@ -22,6 +22,16 @@ def first_dof(joints):
 
 
 @inline
+def add_rates(joints, v, g, change, out):
+    """out = v + g change of all dofs, those of actuators abreast: what is written of them at once is read at once."""
+    for k in range(first_dof(joints)):
+        out[k] = v[k] + g * change[k]
+    for i in abreast(joints.data.shape[1]):
+        k = first_dof(joints) + i
+        out[k] = v[k] + g * change[k]
+
+
+@inline
 def actuator_of(joints, j):
     """Number of joint j's actuator."""
     return joints.number[at.ACTUATOR, j]

@@ -11,12 +11,12 @@ from ...compiler import abreast, anywhere, each, inline, routine
 from ..contact.impulse import below_target, predicted_target
 from ..contact.solver import DEFLECTION, IMPLICIT, IMPULSE, STIFFNESS, ZETA, System, U
 from ..contact.spring_damper import next_deflection
-from ..contact_space import combine_paths, contact_paths, delassus_matrix, divide, joint_path, respond
-from ..rows import part3, row3, row9, set3, set9, set_column3
+from ..contact_space import contact_paths, delassus_matrix, divide, joint_path, joint_response
+from ..rows import part3, row3, set3, set_column3
 from ..scalar import ZERO3, add, dot, scale
 from . import memory as at
-from .actuators import actuator_of, first_dof, v_of
-from .detection import MARGIN, deflected, end_of_active, find_contacts, first_of, next_twists, origin_of, row_of
+from .actuators import actuator_of, add_rates, first_dof, v_of
+from .detection import MARGIN, deflected, end_of_active, find_contacts, first_of, next_twists, row_of
 
 STOP_RECOVERY = 0.2
 STOP_RECOVERY_SPEED = 0.5
@@ -48,7 +48,7 @@ def impulse_target(points, c, settings, bounce):
 
 
 @routine
-def contact_row(robot, ground, settings, bounce, a, c, problem):
+def contact_row(ground, settings, bounce, a, c, problem):
     """Data of contact a, that of point c."""
     points = ground.points
     for k in range(3):
@@ -71,12 +71,9 @@ def contact_rows(robot, ground, settings, bounce, count, problem):
     for a in range(count):
         for c in each(problem.picked[at.ACTIVE, a]):
             problem.rows[a] = row_of(ground, c)
-            set3(problem.frames, a, 0, add(origin_of(robot, ground, c), row3(ground.points, c, at.ARM)))
-            set9(problem.frames, a, 3, row9(ground.points, c, at.FRAME))
-    contact_paths(robot, count, problem.rows, problem.frames, problem.z, problem.y)
-    for a in range(count):
-        for c in each(problem.picked[at.ACTIVE, a]):
-            contact_row(robot, ground, settings, bounce, a, c, problem)
+            contact_row(ground, settings, bounce, a, c, problem)
+    contacts = count, problem.picked[at.ACTIVE], ground.row
+    contact_paths(robot, contacts, (ground.points, at.FRAME), problem.z, problem.y)
 
 
 @inline
@@ -96,7 +93,7 @@ def add_joint_row(robot, joints, settings, which, wanted, count, n, problem):
     unit = force_unit(settings)
     low, high, target = wanted
     row, dof, i = joints.number[at.JOINT_ROW, j], v_of(joints, j), actuator_of(joints, j)
-    joint_path(robot, row, n, problem.z, problem.y)
+    joint_path(robot, row, count, n, problem.z, problem.y)
     problem.rows[count + s] = row
     problem.b[n] = joints.dofs[at.V_NEXT, dof] - target
     problem.f[n] = unit * joints.data[at.HELD + stop, i]
@@ -150,11 +147,10 @@ def add_joint_rows(robot, joints, settings, count, problem):
     return n
 
 
-@routine
-def joint_response(robot, dofs, g, count, n, problem):
+@inline
+def response(robot, dofs, g, count, n, problem):
     """dofs[CHANGE] = g H^-1 J^T f over n rows, those of `count` contacts first (P12)."""
-    combine_paths(robot, g, count, n, problem.rows, problem.f, problem.y, dofs[at.CHANGE])
-    respond(robot, dofs[at.CHANGE])
+    joint_response(robot, g, count, n, problem.rows, problem.f, problem.y, dofs[at.CHANGE])
 
 
 @routine
@@ -172,7 +168,7 @@ def assemble(robot, joints, ground, settings, bounce, problem):
         count = min(count, at.MOST_CONTACTS)
         contact_rows(robot, ground, settings, bounce, count, problem)
     n = add_joint_rows(robot, joints, settings, count, problem)
-    divide(robot, n, problem.z, problem.y)
+    divide(robot, count, n, problem.z, problem.y)
     delassus_matrix(robot, response_scale(settings), count, n, problem.rows, problem.z, problem.y, problem.A)
     return count, n, full
 
@@ -181,9 +177,9 @@ def assemble(robot, joints, ground, settings, bounce, problem):
 def apply_response(robot, joints, settings, count, n, problem):
     """Add what the forces of all rows do to the velocity of the end of the step (Q8)."""
     if n > 0:
-        joint_response(robot, joints.dofs, response_scale(settings), count, n, problem)
-        for k in range(joints.dofs.shape[1]):
-            joints.dofs[at.V_NEXT, k] += joints.dofs[at.CHANGE, k]
+        response(robot, joints.dofs, response_scale(settings), count, n, problem)
+        v = joints.dofs[at.V_NEXT]
+        add_rates(joints, v, 1.0, joints.dofs[at.CHANGE], v)
 
 
 @routine

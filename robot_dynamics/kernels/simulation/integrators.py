@@ -15,7 +15,7 @@ from ..robot import free_motion, update_twists
 from ..rows import part3, part3_to, part4
 from ..scalar import ZERO3, add, cross, mul, quaternion_matrix, scale, sub, tmul
 from . import memory as at
-from .actuators import actuate, first_dof
+from .actuators import actuate, add_rates, first_dof
 
 FAST_JOINT = 2e-3
 """Way of a joint in a step [rad, m] from which on a robot on a fixed base has the velocity products of mid-step."""
@@ -29,8 +29,7 @@ def free_velocity(robot, joints, state, settings, command, pushed):
     failed = free_motion(robot, state.q, state.qd, joints.dofs[at.TAU], f_ext, joints.dofs[at.ADDED], True, state.qdd)
     if joints_are_fast(robot, state, settings):
         use_mid_step_products(robot, joints, state, settings, pushed)
-    for k in range(state.qd.shape[0]):
-        joints.dofs[at.V_NEXT, k] = state.qd[k] + settings.timestep * state.qdd[k]
+    add_rates(joints, state.qd, settings.timestep, state.qdd, joints.dofs[at.V_NEXT])
     if not settings.below:
         for i in range(robot.free.shape[0]):
             k = robot.free[i]

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler import LANES
+from ...compiler import LANES, QUAD
 from ..contact.solver import CONTACT_ROWS, Scratch, scratch
+from ..contact_space import path_columns
 from ..lanes import aligned, whole
 from ..robot import Floats, Integers, Robot
 
@@ -148,7 +149,6 @@ class Problem(NamedTuple):
     z: Floats
     y: Floats
     rows: Integers
-    frames: Floats
     A: Floats
     b: Floats
     f: Floats
@@ -202,12 +202,12 @@ def row_length(n: int) -> int:
 def problem(nv: int, joints: int, points: int) -> Problem:
     """Room for the contacts of `points` and two rows per joint, in whole lanes."""
     contacts = min(points, MOST_CONTACTS)
-    n = row_length(3 * contacts + 2 * joints)
+    n = row_length(3 * contacts + 2 * joints + QUAD)
+    wide = row_length(path_columns(contacts, 2 * joints))
     return Problem(
-        z=aligned((nv, n)),
-        y=aligned((nv, n)),
+        z=aligned((nv, wide)),
+        y=aligned((nv, wide)),
         rows=np.zeros(n, np.int64),
-        frames=np.zeros((contacts, 12)),
         A=aligned((n, n)),
         b=aligned((n,)),
         f=aligned((n,)),

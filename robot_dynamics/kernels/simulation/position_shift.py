@@ -7,7 +7,7 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 import math
 
-from ...compiler import each, inline, routine
+from ...compiler import abreast, each, inline, lane, routine
 from .. import rows
 from ..bodies import velocity_at
 from ..contact.solver import FRICTION, IMPULSE, ZETA, U
@@ -15,7 +15,7 @@ from ..dense import eliminate
 from ..rows import part3, part3_to
 from ..scalar import dot
 from . import memory as at
-from .constraints import STOP_RECOVERY, STOP_RECOVERY_SPEED, joint_response, response_scale
+from .constraints import STOP_RECOVERY, STOP_RECOVERY_SPEED, response, response_scale
 from .detection import middle, next_twists, row_of, size1
 
 MOST_SHIFT = 1e-3
@@ -34,6 +34,33 @@ def recovery_rate(depth, rate, speed):
     return min(rate * (depth - SLOP), speed) if depth > SLOP else 0.0
 
 
+@inline
+def recovers(settings):
+    """Whether contacts that are too deep come back."""
+    return settings.scheme == IMPULSE and not settings.below
+
+
+@inline
+def slides(f, mu):
+    """Whether a contact with the force f is on the rim of its friction disk."""
+    rim = (1.0 - 1e-9) * mu * f[2]
+    return f[0] * f[0] + f[1] * f[1] >= rim * rim
+
+
+@routine
+def way_is_missing(settings, count, problem):
+    """Whether a contact that carries slides, has landed or is too deep: else `missing_way` is 0 for all."""
+    f = problem.f
+    slop = SLOP if recovers(settings) else math.inf
+    number = 0.0
+    for a in abreast(count):
+        force = (lane(f, 3 * a), lane(f, 3 * a + 1), lane(f, 3 * a + 2))
+        deep = problem.points[ZETA, a] > slop or problem.picked[at.LANDED, a] == 1
+        moves = deep or slides(force, problem.points[FRICTION, a])
+        number += 1.0 if moves and force[2] > 0.0 else 0.0
+    return number > 0.0
+
+
 @routine
 def missing_way(ground, settings, a, problem):
     """What the end velocity leaves out of the way of contact a in this step, over h, in surface axes.
@@ -46,11 +73,9 @@ def missing_way(ground, settings, a, problem):
     if problem.picked[at.LANDED, a] == 1:
         return (0.0, 0.0, -pen / settings.timestep)
     up = 0.0
-    if settings.scheme == IMPULSE and not settings.below:
+    if recovers(settings):
         up = recovery_rate(-pen, settings.recovery, settings.recovery_speed)
-    f = part3(problem.f, 3 * a)
-    rim = (1.0 - 1e-9) * problem.points[FRICTION, a] * f[2]
-    if f[0] * f[0] + f[1] * f[1] < rim * rim:
+    if not slides(part3(problem.f, 3 * a), problem.points[FRICTION, a]):
         return (0.0, 0.0, up)
     x, y = 0.0, 0.0
     for c in each(problem.picked[at.ACTIVE, a]):
@@ -80,7 +105,7 @@ def holds(problem, count, s):
 def shift_purpose(joints, ground, settings, count, n, problem):
     """What a position-only shift would be for."""
     purpose = AS_IT_IS
-    for a in range(count):
+    for a in range(count if way_is_missing(settings, count, problem) else 0):
         if problem.f[3 * a + 2] > 0.0:
             way = missing_way(ground, settings, a, problem)
             sideways = problem.picked[at.LANDED, a] == 1 or abs(way[0]) + abs(way[1]) > 0.0
@@ -140,7 +165,7 @@ def shift_positions(robot, joints, ground, settings, count, n, problem):
         problem.f[i] = 0.0
     for i in range(m):
         problem.f[chosen[i]] = r[i]
-    joint_response(robot, joints.dofs, response_scale(settings), count, n, problem)
+    response(robot, joints.dofs, response_scale(settings), count, n, problem)
     way = longest_shift(robot, joints, ground, settings)
     if not way <= MOST_SHIFT:
         scale_shift(joints, MOST_SHIFT / way if purpose == RECOVERING and way < math.inf else 0.0)

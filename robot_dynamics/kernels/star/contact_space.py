@@ -1,24 +1,26 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Paths of contacts and joints of a star, and the Delassus matrix (see `kernels.contact_space`)."""
+"""Paths of contacts and joints of a star, and the Delassus matrix (see `kernels.contact_space`).
 
-from ...compiler import LANES, QUAD, abreast, combine, combine_rows, inline, lane, routine, stack, to_lane
+z and y stand in blocks of QUAD columns, a register for each of their rows. A block is that of a contact, its three axes
+and a column that nothing reads; behind those of the contacts come joints, QUAD in a block. Of a contact's block there
+are the rows of the base and of its limb, of a joint's all.
+"""
+
+from ...compiler import QUAD, abreast, combine, combine_rows, inline, lane, routine, to_lane
 from ..lanes import quad3, quad9, to_quad3
-from ..rows import part3, part3_to, set3, set_column3
-from ..scalar import ZERO3, cross, cross_rows, scale, sub, tmul
-from .joint_space import respond_limbs, write_accelerations
+from ..rows import part3, row3
+from ..scalar import ZERO3, add, cross, scale, sub, tmul
+from .joint_space import respond_limbs, write_accelerations, write_base
 from .layout import (
     ATTITUDE,
     AXES,
     BASE_DOFS,
     BASE_ROWS,
-    CARRIED_SIZE,
-    EMPTY,
     ENTRIES,
     GROUP,
     LOAD,
     ONE_AXIS,
-    PATH_SIZE,
     PIVOT,
     PLACE,
     REACH,
@@ -31,138 +33,96 @@ from .layout import (
     rank,
 )
 
-
-@inline
-def read_contact(limb, held):
-    """Point and axes (columns of a 3x3 matrix) of the contact that a limb's lane holds, world axes."""
-    return quad3(held, limb), quad9(held, 3 * GROUP + limb)
+ARM, AXIS = 9, 3
+"""Where the arm stands in the frame of a contact, behind its axes; from one row of these to the next."""
 
 
 @inline
-def path_joint(t, limb, joint, held, memory, paths):
-    """J^T of joint t of the contacts in the lanes (K1)."""
-    here = 1.0 if t >= lane(joint, limb) else 0.0
-    x, frame = read_contact(limb, held)
-    o = in_memory(t, limb)
-    column = cross(axis_of(o, memory), sub(x, quad3(memory, o + PLACE * GROUP)))
-    to_quad3(paths, t * 3 * GROUP + limb, scale(here, tmul(frame, column)))
+def block_of(z, b):
+    """Place of block b in z or y."""
+    return b * z.shape[0] * QUAD
 
 
 @inline
-def path_less(t, s, limb, memory, paths):
-    """Take z of joint t out of that of joint s further in."""
-    x = lane(memory, in_memory(t, limb) + (ENTRIES + s) * GROUP)
-    z = sub(quad3(paths, s * 3 * GROUP + limb), scale(x, quad3(paths, t * 3 * GROUP + limb)))
-    to_quad3(paths, s * 3 * GROUP + limb, z)
+def column_of(z, count, s):
+    """Place of the column of scalar row s, behind `count` contacts."""
+    return block_of(z, count + s // QUAD) + s % QUAD
 
 
 @inline
-def base_less(levels, limb, rows, memory, paths):
-    """Six rows of z of the base less what its joints take: those of `levels`."""
+def limb_of(levels, iv, i):
+    """Number of the limb of row i, the place of its first joint among the dofs, and t of the outermost that moves i."""
+    limb, t = rank(levels, iv, i)
+    return limb, iv + limb * len(levels), t
+
+
+@inline
+def less_outer(levels, s, limb, memory):
+    """-L of the joints further out than joint s with it, from the nearest on; levels: one for each of them."""
     if len(levels) == 0:
-        return rows
+        return ()
     t = len(levels) - 1
-    a, b, c, d, e, f = base_less(levels[1:], limb, rows, memory, paths)
-    o = in_memory(t, limb)
-    y = scale(lane(memory, o + PIVOT * GROUP), quad3(paths, t * 3 * GROUP + limb))
-    n, v = quad3(memory, o + REACH * GROUP), quad3(memory, o + (REACH + 3) * GROUP)
-    return (
-        sub(a, scale(n[0], y)),
-        sub(b, scale(n[1], y)),
-        sub(c, scale(n[2], y)),
-        sub(d, scale(v[0], y)),
-        sub(e, scale(v[1], y)),
-        sub(f, scale(v[2], y)),
-    )
+    return (-lane(memory, in_memory(t, limb) + (ENTRIES + s) * GROUP), *less_outer(levels[1:], s, limb, memory))
 
 
 @inline
-def path_base(levels, limb, held, memory, paths, carried):
-    """z of the base."""
-    x, F = read_contact(limb, held)
-    a, b, c = cross_rows(sub(x, quad3(memory, in_memory(len(levels), limb) + PLACE * GROUP)), F)
-    rows = (a, b, c, (F[0], F[1], F[2]), (F[3], F[4], F[5]), (F[6], F[7], F[8]))
-    for k, z in enumerate(base_less(levels, limb, rows, memory, paths)):
-        to_quad3(carried, k * 3 * GROUP + limb, z)
+def path_joints(levels, limb, own, x, frame, memory, block, paths):
+    """Rows of a limb's joints ahead, of z and y, of the contact at x: J^T (K1) less what joints further out take.
 
-
-@inline
-def assign_lanes(levels, iv, g, contact_rows, count, turn, lanes):
-    """Seat contact number `turn`, from 0, of every limb of a group in the limb's lane; returns how many there are.
-
-    lanes: per lane the joint on whose body it sits, or EMPTY, and its number.
-    All lanes are written at once: what is written number by number cannot be read as a vector for a while.
+    limb: its lane. own: t of the outermost joint that moves the contact. block: place of the first joint's row.
     """
-    joint, contact = lanes
-    waiting = stack(GROUP)
-    for limb in abreast(GROUP):
-        to_lane(waiting, limb, float(turn))
-        to_lane(joint, limb, EMPTY)
-        to_lane(contact, limb, 0.0)
+    if len(levels) == 0:
+        return
+    z, y = paths
+    ahead = len(levels) - 1
+    path_joints(levels[1:], limb, own, x, frame, memory, block + QUAD, paths)
+    o = in_memory(ahead, limb)
+    c = scale(1.0 if ahead >= own else 0.0, cross(axis_of(o, memory), sub(x, quad3(memory, o + PLACE * GROUP))))
+    outer = less_outer(levels[1:], ahead, limb, memory)
+    combine(z, block, c, (*frame, AXIS), outer, (z, block + QUAD, QUAD))
+    combine(y, block, (lane(memory, o + PIVOT * GROUP),), (z, block, QUAD), (), (z, block, QUAD))
+
+
+@inline
+def reach_of(levels, k, limb, memory):
+    """-REACH in direction k of the joints ahead, from the innermost on."""
+    if len(levels) == 0:
+        return ()
+    t = len(levels) - 1
+    return (-lane(memory, in_memory(t, limb) + (REACH + k) * GROUP), *reach_of(levels[1:], k, limb, memory))
+
+
+@inline
+def path_base(levels, limb, arm, frame, memory, block, first, paths):
+    """Rows of a free base of z: moment and force of the contact at `arm` less what its limb's joints take."""
+    z, y = paths
+    frames, o = frame
+    u, v, w = arm
+    joints = y, block + first * QUAD, QUAD
+    crossed = ((-w, v), o + AXIS, AXIS), ((w, -u), o, 2 * AXIS), ((-v, u), o, AXIS)
+    for k, (factors, start, apart) in enumerate(crossed):
+        combine(z, block + k * QUAD, factors, (frames, start, apart), reach_of(levels, k, limb, memory), joints)
+    for k in range(3):
+        force = frames, o + k * AXIS, AXIS
+        combine(z, block + (3 + k) * QUAD, (1.0,), force, reach_of(levels, 3 + k, limb, memory), joints)
+
+
+@routine
+def contact_paths(levels, robot, memory, contacts, frames, z, y):
+    """`contact_space.contact_paths`, but for `divide`; memory: of `aba`, with attitudes."""
+    count, active, rows = contacts
+    points, o = frames
+    _, _, iv = dimensions(levels, robot)
     for a in range(count):
-        own, t = rank(levels, iv, contact_rows[a])
-        for limb in abreast(GROUP):
-            here = 1.0 if g * GROUP + limb == own else 0.0
-            left = lane(waiting, limb) - here
-            assigned = here * (1.0 if left == -1.0 else 0.0)
-            to_lane(waiting, limb, left)
-            to_lane(joint, limb, lane(joint, limb) + assigned * (t - EMPTY))
-            to_lane(contact, limb, lane(contact, limb) + assigned * a)
-    count_assigned = 0
-    for limb in abreast(GROUP):
-        count_assigned += lane(joint, limb) > EMPTY
-    return count_assigned
-
-
-@inline
-def hold_contacts(contact, frames, held):
-    """Copy point and axes of the contacts of the lanes side by side."""
-    for limb in abreast(GROUP):
-        o = 12 * int(lane(contact, limb))
-        for k in range(12):
-            to_lane(held, k * GROUP + limb, lane(frames, o + k))
-
-
-@inline
-def paths_of_lanes(levels, limbs, base, lanes, held, memory, workspace):
-    """z of the contacts in the lanes."""
-    joint, _ = lanes
-    paths, carried = workspace
-    depth = len(levels)
-    for t in range(depth):
-        for limb in abreast(limbs):
-            path_joint(t, limb, joint, held, memory, paths)
-    for t in range(depth):
-        for s in range(t + 1, depth):
-            for limb in abreast(limbs):
-                path_less(t, s, limb, memory, paths)
-    if base > 0:
-        for limb in abreast(limbs):
-            path_base(levels, limb, held, memory, paths, carried)
-
-
-@inline
-def write_columns(levels, limbs, base, lanes, workspace, memory, z, y):
-    """Copy paths of the assigned contacts to their columns of z and, of the limbs, y = D^-1 z.
-
-    base: its dofs, and the first of the group.
-    """
-    joint, contact = lanes
-    paths, carried = workspace
-    iv, first = base
-    depth = len(levels)
-    for limb in range(limbs):
-        if lane(joint, limb) == EMPTY:
-            continue
-        c = 3 * int(lane(contact, limb))
+        c = active[a]
+        limb, first, own = limb_of(levels, iv, rows[c])
+        mine, limb = group_memory(memory, limb // GROUP), limb % GROUP
+        frame, block = (points, c * points.shape[1] + o), block_of(z, a)
+        x = add(quad3(mine, in_memory(own, limb) + PLACE * GROUP), row3(points, c, o + ARM))
+        path_joints(levels, limb, own, x, frame, mine, block + first * QUAD, (z, y))
         if iv > 0:
-            for k in range(6):
-                set3(z, k, c, quad3(carried, k * 3 * GROUP + limb))
-        for j in range(depth):
-            t = depth - 1 - j
-            x = quad3(paths, t * 3 * GROUP + limb)
-            set3(z, first + limb * depth + j, c, x)
-            set3(y, first + limb * depth + j, c, scale(lane(memory, in_memory(t, limb) + PIVOT * GROUP), x))
+            arm = sub(x, quad3(memory, in_memory(len(levels), 0) + PLACE * GROUP))
+            path_base(levels, limb, arm, frame, mine, block, first, (z, y))
 
 
 @inline
@@ -179,137 +139,208 @@ def inverse_rows(M, H, N):
 
 
 @routine
-def contact_paths(levels, robot, memory, count, contact_rows, frames, z, y):
-    """`contact_space.contact_path` of `count` contacts, but for `divide`, in rounds of one per limb of a group.
-
-    memory: of `aba`, with attitudes.
-    """
-    _, _, iv = dimensions(levels, robot)
-    lanes = stack(GROUP), stack(GROUP)
-    workspace, held = (stack(PATH_SIZE), stack(CARRIED_SIZE)), stack(12 * GROUP)
-    for begin in range(0, 3 * count, LANES):
-        for k in range(iv, y.shape[0]):
-            for c in range(LANES):
-                to_lane(y, k * y.shape[1] + begin + c, 0.0)
-    done = 0
-    for g, _ in enumerate(levels[0]):
-        _, width, first = group(levels, robot, g)
-        mine = group_memory(memory, g)
-        turn = 0
-        while done < count:
-            count_assigned = assign_lanes(levels, iv, g, contact_rows, count, turn, lanes)
-            if count_assigned == 0:
-                break
-            done += count_assigned
-            turn += 1
-            hold_contacts(lanes[1], frames, held)
-            paths_of_lanes(levels, width, iv, lanes, held, mine, workspace)
-            write_columns(levels, width, (iv, iv + first), lanes, workspace, mine, z, y)
-
-
-@routine
-def divide(levels, robot, memory, n, z, y):
-    """y = D^-1 z of the first n columns: the rows of a free base."""
+def divide(levels, robot, memory, count, n, z, y):
+    """y = D^-1 z of the blocks of `count` contacts and n - 3 count joints: the rows of a free base."""
     if robot[BASE_DOFS] == 0.0:
         return
-    wide = z.shape[1]
     M, H, N = base_inverse(memory)
-    for begin in range(0, n, QUAD):
+    for b in range(blocks(count, n)):
+        block = block_of(z, b)
         for k, factors in enumerate(inverse_rows(M, H, N)):
-            combine(y, k * wide + begin, factors, (z, begin, wide), (), (z, 0, 0))
+            combine(y, block + k * QUAD, factors, (z, block, QUAD), (), (z, block, QUAD))
+
+
+@inline
+def blocks(count, n):
+    """How many blocks `count` contacts and n - 3 count joints have."""
+    return count + (n - 3 * count + QUAD - 1) // QUAD
 
 
 @routine
-def joint_path(levels, robot, memory, v, c, z, y):
+def joint_path(levels, robot, memory, v, count, n, z, y):
     """`contact_space.joint_path` of the joint with qd[v], but for `divide`."""
     _, _, iv = dimensions(levels, robot)
+    c = column_of(z, count, n - 3 * count)
     depth = len(levels)
     limb = (v - iv) // depth
     mine = group_memory(memory, limb // GROUP)
     for k in range(z.shape[0]):
-        z[k, c] = 0.0
-        y[k, c] = 0.0
+        to_lane(z, c + k * QUAD, 0.0)
+        to_lane(y, c + k * QUAD, 0.0)
     lane_of = limb % GROUP
     start = depth - 1 - (v - iv) % depth
-    z[v, c] = 1.0
+    to_lane(z, c + v * QUAD, 1.0)
     f, n = ZERO3, ZERO3
     for t in range(start, depth):
-        i = iv + limb * depth + depth - 1 - t
+        i = c + (iv + limb * depth + depth - 1 - t) * QUAD
         o = in_memory(t, lane_of)
-        x = z[i, c]
-        y[i, c] = lane(mine, o + PIVOT * GROUP) * x
+        x = lane(z, i)
+        part = lane(mine, o + PIVOT * GROUP) * x
+        to_lane(y, i, part)
         for s in range(t + 1, depth):
-            z[iv + limb * depth + depth - 1 - s, c] -= lane(mine, o + (ENTRIES + s) * GROUP) * x
-        n = sub(n, scale(y[i, c], quad3(mine, o + REACH * GROUP)))
-        f = sub(f, scale(y[i, c], quad3(mine, o + (REACH + 3) * GROUP)))
+            k = i - (s - t) * QUAD
+            to_lane(z, k, lane(z, k) - lane(mine, o + (ENTRIES + s) * GROUP) * x)
+        n = sub(n, scale(part, quad3(mine, o + REACH * GROUP)))
+        f = sub(f, scale(part, quad3(mine, o + (REACH + 3) * GROUP)))
     if iv > 0:
-        set_column3(z, 0, c, n)
-        set_column3(z, 3, c, f)
+        to_quad3(z, c, n)
+        to_quad3(z, c + 3 * QUAD, f)
 
 
 @inline
-def column(levels, z, k, i):
-    """z[k:, i], one number per level."""
-    if len(levels) == 0:
+def numbers(rows, z, o):
+    """Numbers in one column of z from place o on, one for each of `rows`."""
+    if len(rows) == 0:
         return ()
-    return (z[k, i], *column(levels[1:], z, k + 1, i))
+    return (lane(z, o), *numbers(rows[1:], z, o + QUAD))
 
 
 @inline
-def column6(base, z, i):
-    """z[:6, i] where `base` names the rows of a free base, () where it is ()."""
-    if len(base) == 0:
-        return ()
-    return (z[0, i], z[1, i], z[2, i], z[3, i], z[4, i], z[5, i])
-
-
-@inline
-def couple_rows(levels, base, g, start, axes, n, paths, A):
-    """A row of A for each of `axes` from i on, its column of z nonzero in rows `base` and from `first` on.
-
-    start: first, i. paths: z, y.
-    """
-    first, i = start
-    z, y = paths
-    wide = y.shape[1]
-    for begin in range(0, n, QUAD):
-        factors = factors_of(levels, base, first, i, axes, z)
-        rows = A, i * A.shape[1] + begin, A.shape[1]
-        combine_rows(rows, g, factors, (y, begin, wide), (y, first * wide + begin, wide))
-
-
-@inline
-def factors_of(levels, base, first, i, axes, z):
-    """Factors of the base's and of a limb's rows of y, of a column for each of `axes` from i on."""
+def factors_of(rows, axes, z, c):
+    """Numbers of z in some rows and in a column for each of `axes`, the first number at c."""
     if len(axes) == 0:
         return ()
-    own = column6(base, z, i), column(levels, z, first, i)
-    return (own, *factors_of(levels, base, first, i + 1, axes[1:], z))
+    return (numbers(rows, z, c), *factors_of(rows, axes[1:], z, c + 1))
 
 
 @inline
-def couple_all(levels, base, robot, g, counts, contact_rows, paths, A):
+def pairs(these, those):
+    """Pairs of an entry of each."""
+    if len(these) == 0:
+        return ()
+    return ((these[0], those[0]), *pairs(these[1:], those[1:]))
+
+
+@inline
+def alone(factors):
+    """Pairs of an entry and nothing."""
+    if len(factors) == 0:
+        return ()
+    return ((factors[0], ()), *alone(factors[1:]))
+
+
+@inline
+def couple_block(levels, g, out, by_base, path, column, paths):
+    """Rows of A in the columns of a block. What stands behind these is written anew with those of the next block.
+
+    out: A, where the rows begin, and from one to the next. by_base: `factors_of` the base's rows. path: place of the
+    limb's first row in a block, place of the path's first column, its axes. column: place of the block, and whether it
+    has that limb's rows.
+    """
+    z, y = paths
+    row, c, axes = path
+    block, shared = column
+    if shared:
+        factors = pairs(by_base, factors_of(levels, axes, z, c + row))
+        combine_rows(out, g, factors, (y, block, QUAD), (y, block + row, QUAD))
+    else:
+        combine_rows(out, g, alone(by_base), (y, block, QUAD), (y, block, QUAD))
+
+
+@inline
+def couple_rows(levels, base, g, start, axes, contacts, paths, A):
+    """A row of A for each of `axes`, block by block.
+
+    start: row of the robot that the path starts from, place of its first column, row of A. contacts: how many contacts
+    and rows, and the rows of the robot that their paths start from.
+    """
+    origin, c, i = start
+    count, n, starts = contacts
+    z, y = paths
+    limb, first, _ = limb_of(levels, len(base), origin)
+    path, by_base = (first * QUAD, c, axes), factors_of(base, axes, z, c)
+    for b in range(count):
+        other, _, _ = limb_of(levels, len(base), starts[b])
+        out = A, i * A.shape[1] + 3 * b, A.shape[1]
+        couple_block(levels, g, out, by_base, path, (block_of(y, b), other == limb), paths)
+    for b in range(count, blocks(count, n)):
+        out = A, i * A.shape[1] + 3 * count + QUAD * (b - count), A.shape[1]
+        couple_block(levels, g, out, by_base, path, (block_of(y, b), True), paths)
+
+
+@inline
+def couple_all(levels, base, g, contacts, paths, A):
     """`delassus_matrix` of a robot with or without a free base."""
-    count, n = counts
-    _, _, iv = dimensions(levels, robot)
+    count, n, starts = contacts
+    z, _ = paths
     for a in range(count):
-        limb, _ = rank(levels, iv, contact_rows[a])
-        couple_rows(levels, base, g, (iv + limb * len(levels), 3 * a), AXES, n, paths, A)
-    for i in range(3 * count, n):
-        limb, _ = rank(levels, iv, contact_rows[i - 2 * count])
-        couple_rows(levels, base, g, (iv + limb * len(levels), i), ONE_AXIS, n, paths, A)
+        couple_rows(levels, base, g, (starts[a], block_of(z, a), 3 * a), AXES, contacts, paths, A)
+    for s in range(n - 3 * count):
+        start = starts[count + s], column_of(z, count, s), 3 * count + s
+        couple_rows(levels, base, g, start, ONE_AXIS, contacts, paths, A)
 
 
 @routine
-def delassus_matrix(levels, robot, g, counts, contact_rows, paths, A):
-    """`contact_space.delassus_matrix`, a row of A at a time, symmetric to rounding: y is zero at joints of other limbs.
-
-    counts: contacts and rows. paths: z, y.
-    """
+def delassus_matrix(levels, robot, g, contacts, paths, A):
+    """`contact_space.delassus_matrix`, symmetric to rounding. contacts: as in `couple_rows`. paths: z, y."""
     if robot[BASE_DOFS] > 0.0:
-        couple_all(levels, BASE_ROWS, robot, g, counts, contact_rows, paths, A)
+        couple_all(levels, BASE_ROWS, g, contacts, paths, A)
     else:
-        couple_all(levels, (), robot, g, counts, contact_rows, paths, A)
+        couple_all(levels, (), g, contacts, paths, A)
+
+
+@inline
+def times(y, o, f):
+    """Numbers of a row of y from place o on times forces, one for each."""
+    if len(f) == 0:
+        return 0.0
+    return lane(y, o) * f[0] + times(y, o + 1, f[1:])
+
+
+@inline
+def times3(y, o, f):
+    """`times` of three rows."""
+    return times(y, o, f), times(y, o + QUAD, f), times(y, o + 2 * QUAD, f)
+
+
+@inline
+def load_limb(levels, limb, y, o, f, memory):
+    """Add `times` of a limb's rows, the first at o, to LOAD of its joints, in all lanes at once. limb: its lane.
+
+    What is written number by number cannot be read as a vector for a while.
+    """
+    for j, _ in enumerate(levels):
+        x = times(y, o + j * QUAD, f)
+        for k in abreast(GROUP):
+            place = in_memory(len(levels) - 1 - j, k) + LOAD * GROUP
+            to_lane(memory, place, lane(memory, place) + (x if k == limb else 0.0))
+
+
+@inline
+def load_path(levels, iv, start, y, o, f, memory):
+    """Add D^-1 z f of one path, its first column at o, to LOAD of the joints. start: row of the robot it starts from.
+
+    Returns what it is of a free base, angular and linear.
+    """
+    limb, first, _ = limb_of(levels, iv, start)
+    load_limb(levels, limb % GROUP, y, o + first * QUAD, f, group_memory(memory, limb // GROUP))
+    return (times3(y, o, f), times3(y, o + 3 * QUAD, f)) if iv > 0 else (ZERO3, ZERO3)
+
+
+@routine
+def joint_response(levels, robot, memory, g, contacts, f, y, x):
+    """`contact_space.joint_response`; contacts: as in `couple_rows`."""
+    count, n, starts = contacts
+    _, _, iv = dimensions(levels, robot)
+    depth = len(levels)
+    for k, _group in enumerate(levels[0]):
+        for t in range(depth):
+            for limb in abreast(GROUP):
+                to_lane(group_memory(memory, k), in_memory(t, limb) + LOAD * GROUP, 0.0)
+    al, a = ZERO3, ZERO3
+    for i in range(count):
+        more = load_path(levels, iv, starts[i], y, block_of(y, i), scale(g, part3(f, 3 * i)), memory)
+        al, a = add(al, more[0]), add(a, more[1])
+    for s in range(n - 3 * count):
+        force = (g * f[3 * count + s],)
+        more = load_path(levels, iv, starts[count + s], y, column_of(y, count, s), force, memory)
+        al, a = add(al, more[0]), add(a, more[1])
+    if iv > 0:
+        write_base(quad9(memory, in_memory(depth, 0) + ATTITUDE * GROUP), al, a, x)
+    for k, _group in enumerate(levels[0]):
+        _robot, limbs, first = group(levels, robot, k)
+        respond_limbs(levels, limbs, a, al, group_memory(memory, k))
+        write_accelerations(levels, limbs, iv + first, group_memory(memory, k), x)
 
 
 @inline
@@ -333,51 +364,55 @@ def base_factors(base, t, limb, memory):
 
 
 @inline
-def respond_limb(levels, base, first, limb, n, memory, y):
+def respond_limb(levels, base, first, limb, count, memory, y):
     """Rows of a limb, the first one `first`, of L^-1 y; levels: joints whose rows are done, then that at hand."""
-    wide = y.shape[1]
     for j, _ in enumerate(levels):
         t = len(levels) - 1 - j
         factors = base_factors(base, t, limb, memory), inner_factors(levels[:j], t, limb, memory)
-        for begin in range(0, n, QUAD):
-            combine(
-                y, (first + j) * wide + begin, factors[0], (y, begin, wide), factors[1], (y, first * wide + begin, wide)
-            )
+        for a in range(count):
+            o = block_of(y, a)
+            limb_rows = y, o + first * QUAD, QUAD
+            combine(y, o + (first + j) * QUAD, factors[0], (y, o, QUAD), factors[1], limb_rows)
 
 
 @routine
-def respond_columns(levels, robot, memory, n, y):
-    """`contact_space.respond_columns`, but that the base's rows stay in world axes."""
+def clear(count, y):
+    """Set the blocks of `count` contacts to 0."""
+    for k in range(block_of(y, count)):
+        to_lane(y, k, 0.0)
+
+
+@routine
+def write_responses(count, y, response):
+    """Copy the columns of `count` contacts to rows (3 count, nv)."""
+    for a in range(count):
+        for k in range(y.shape[0]):
+            for c in range(3):
+                response[3 * a + c, k] = lane(y, block_of(y, a) + k * QUAD + c)
+
+
+@inline
+def turn_base(R, count, y):
+    """Turn the rows of a free base into its own axes."""
+    for a in range(count):
+        for c in range(3):
+            for k in range(2):
+                o = block_of(y, a) + 3 * k * QUAD + c
+                to_quad3(y, o, tmul(R, quad3(y, o)))
+
+
+@routine
+def respond_columns(levels, robot, memory, count, y):
+    """`contact_space.respond_columns`."""
     _, _, iv = dimensions(levels, robot)
     for g, _ in enumerate(levels[0]):
-        _, count, first = group(levels, robot, g)
+        _, limbs, first = group(levels, robot, g)
         mine = group_memory(memory, g)
-        for limb in range(count):
+        for limb in range(limbs):
             k = iv + first + limb * len(levels)
             if iv > 0:
-                respond_limb(levels, BASE_ROWS, k, limb, n, mine, y)
+                respond_limb(levels, BASE_ROWS, k, limb, count, mine, y)
             else:
-                respond_limb(levels, (), k, limb, n, mine, y)
-
-
-@routine
-def respond(levels, robot, memory, X):
-    """`contact_space.respond` of one row X (nv,)."""
-    _, _, iv = dimensions(levels, robot)
-    depth = len(levels)
-    a, al = ZERO3, ZERO3
+                respond_limb(levels, (), k, limb, count, mine, y)
     if iv > 0:
-        a, al = part3(X, 3), part3(X, 0)
-        R = quad9(memory, in_memory(depth, 0) + ATTITUDE * GROUP)
-        part3_to(X, 0, tmul(R, al))
-        part3_to(X, 3, tmul(R, a))
-    for g, _ in enumerate(levels[0]):
-        _, count, first = group(levels, robot, g)
-        mine = group_memory(memory, g)
-        for limb in abreast(count):
-            for j, _level in enumerate(levels):
-                o = in_memory(depth - 1 - j, limb)
-                x = lane(X, iv + first + limb * depth + j)
-                to_lane(mine, o + LOAD * GROUP, x)
-        respond_limbs(levels, count, a, al, mine)
-        write_accelerations(levels, count, iv + first, mine, X)
+        turn_base(quad9(memory, in_memory(len(levels), 0) + ATTITUDE * GROUP), count, y)

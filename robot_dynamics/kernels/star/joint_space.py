@@ -280,6 +280,13 @@ def factor_limbs(levels, robot, qd, tau, f_ext, added, memory):
         factorize_limbs(len(levels), count, mine)
 
 
+@inline
+def write_base(R, al, a, qdd):
+    """Write the acceleration of a free base, given in world axes, in its own."""
+    part3_to(qdd, 0, tmul(R, al))
+    part3_to(qdd, 3, tmul(R, a))
+
+
 @routine
 def accelerate_base(levels, robot, tau, memory, qdd):
     """Acceleration of a free base, world axes, and in its own axes into qdd."""
@@ -298,8 +305,7 @@ def accelerate_base(levels, robot, tau, memory, qdd):
     remember_base(memory, M, H, N)
     R = quad9(memory, in_memory(len(levels), 0) + ATTITUDE * GROUP)
     a, al = apply_blocks(M, H, N, sub(mul(R, part3(tau, 3)), f), sub(mul(R, part3(tau, 0)), n))
-    part3_to(qdd, 0, tmul(R, al))
-    part3_to(qdd, 3, tmul(R, a))
+    write_base(R, al, a, qdd)
     return a, al
 
 

@@ -81,12 +81,8 @@ GROUP_MEMORY = (BASE + 21 + LANES) // LANES * LANES
 MEMORY = GROUPS * GROUP_MEMORY
 """Memory of a group: the joints, from PASSED what they pass to their carriers, from BASE the inverse inertia of a free
 base, which only the first group has; its size, and that of all."""
-EMPTY = -1.0
-"""Joint of a lane without a contact."""
 AXES, ONE_AXIS, BASE_ROWS = (0, 1, 2), (0,), (0, 1, 2, 3, 4, 5)
 """Of a contact and of a scalar row, which are as many columns; rows of a free base. Recursions run on their lengths."""
-PATH_SIZE = MOST_JOINTS * 3 * GROUP
-CARRIED_SIZE = 18 * GROUP
 WRENCH_SIZE = MOST_JOINTS * 6 * GROUP
 JOINT_SIZE = MOST_JOINTS * GROUP
 ENTRY_SIZE = MOST_JOINTS * MOST_JOINTS * GROUP
