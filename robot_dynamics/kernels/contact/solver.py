@@ -406,7 +406,7 @@ def solve(system, count, n, sweeps, tolerance):
         missed = error > max(tolerance, WORST)
         if missed and system.model == IMPULSE:
             take_no_energy(system, count, n, u)
-    end_velocity(system, count, n, u)  # without what the passes rounded
+        end_velocity(system, count, n, u)
     return iterations, missed
 
 

@@ -138,9 +138,10 @@ def advance_state(robot, joints, state, settings, carried, alone):
     The step of the reference simulator (`below`) is taken in the base's own axes, as if they did not turn.
     """
     h = settings.timestep
+    per_step = 1.0 / h
     ahead, shift = joints.dofs[at.V_NEXT], joints.dofs[at.CHANGE]
     for k in range(state.qd.shape[0]):
-        state.qdd[k] = (ahead[k] - state.qd[k]) / h
+        state.qdd[k] = per_step * (ahead[k] - state.qd[k])
         shift[k] += ahead[k]
     if is_floating(robot) and not carried:
         for k in range(6):
