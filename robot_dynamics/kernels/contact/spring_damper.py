@@ -124,19 +124,22 @@ def sticking_step(y, old, zeta, d, h, w, law):
     q = K * d[0] + C * (f_n * w[2] - a[0]), K * d[1] + C * (f_n * w[4] - a[1])
     k = y * C
     m_xx, m_xy, m_yy = 1.0 + k * w[0], k * w[1], 1.0 + k * w[3]
-    g = 1.0 / (m_xx * m_yy - m_xy * m_xy)
-    G = (g * m_yy, -g * m_xy, g * m_xx)
+    det = m_xx * m_yy - m_xy * m_xy
+    # G = M^-1 det: both divisions begin at once
+    G = (m_yy, -m_xy, m_xx)
     s, v, f = smul2(G, q), smul2(G, (w[2], w[4])), smul2(G, old)
     t_x, t_y = f[0] - k * t_n * v[0], f[1] - k * t_n * v[1]
-    per_slope = 1.0 / (2.0 * y * y + h * (w[5] * t_n + w[2] * t_x + w[4] * t_y))
-    r = y * y - zeta + h * (w[5] * f_n - a[2] - y * (w[2] * s[0] + w[4] * s[1]))
+    g = 1.0 / det
+    per_slope = det / (det * (2.0 * y * y + h * w[5] * t_n) + h * (w[2] * t_x + w[4] * t_y))
+    r = y * y - zeta + h * (w[5] * f_n - a[2] - g * y * (w[2] * s[0] + w[4] * s[1]))
     e = h * per_slope
+    ge, gk, gy = g * e, g * k, g * y
     return (
         per_slope * r,
-        (-k * e * v[0], -k * e * v[1], e),
-        (-y * s[0] - old[0], -y * s[1] - old[1], f_n - old[2]),
-        (k * G[0], k * G[1], k * G[2]),
-        (t_x, t_y, t_n),
+        (-k * ge * v[0], -k * ge * v[1], e),
+        (-gy * s[0] - old[0], -gy * s[1] - old[1], f_n - old[2]),
+        (gk * G[0], gk * G[1], gk * G[2]),
+        (g * t_x, g * t_y, t_n),
     )
 
 

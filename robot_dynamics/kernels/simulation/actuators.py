@@ -39,8 +39,8 @@ def actuator_of(joints, j):
 
 @inline
 def copy(source, target):
-    """Copy a vector."""
-    for k in range(source.shape[0]):
+    """Copy a vector to another."""
+    for k in abreast(source.shape[0]):
         target[k] = source[k]
 
 

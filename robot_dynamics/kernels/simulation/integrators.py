@@ -7,7 +7,7 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 import math
 
-from ...compiler import anywhere, inline, routine
+from ...compiler import abreast, anywhere, inline, routine
 from .. import rows
 from ..joints import one_dof
 from ..manifold import integrate, rotate_back, rotation_by, take_step
@@ -15,7 +15,7 @@ from ..robot import free_motion, update_twists
 from ..rows import part3, part3_to, part4
 from ..scalar import ZERO3, add, cross, mul, quaternion_matrix, scale, sub, tmul
 from . import memory as at
-from .actuators import actuate, add_rates, first_dof
+from .actuators import actuate, add_rates, copy, first_dof
 
 FAST_JOINT = 2e-3
 """Way of a joint in a step [rad, m] from which on a robot on a fixed base has the velocity products of mid-step."""
@@ -140,7 +140,7 @@ def advance_state(robot, joints, state, settings, carried, alone):
     h = settings.timestep
     per_step = 1.0 / h
     ahead, shift = joints.dofs[at.V_NEXT], joints.dofs[at.CHANGE]
-    for k in range(state.qd.shape[0]):
+    for k in abreast(state.qd.shape[0]):
         state.qdd[k] = per_step * (ahead[k] - state.qd[k])
         shift[k] += ahead[k]
     if is_floating(robot) and not carried:
@@ -153,8 +153,7 @@ def advance_state(robot, joints, state, settings, carried, alone):
     if alone and settings.runge_kutta:
         runge_kutta(robot, joints, state, h)
         return
-    for k in range(state.qd.shape[0]):
-        state.qd[k] = ahead[k]
+    copy(ahead, state.qd)
     if settings.below:
         integrate(robot.topology, state.q, shift, h, state.q)
     elif is_floating(robot):
@@ -162,11 +161,21 @@ def advance_state(robot, joints, state, settings, carried, alone):
         move_twist(shift, r)
         move_twist(state.qd, r)
         part3_to(state.q, 0, part3(state.ledger, at.COM))
-        take_step(robot.topology, state.q, shift, h, state.qd)
+        step_joints(robot, joints, state, shift, h)
         part3_to(state.q, 0, sub(part3(state.q, 0), mul(base_matrix(state.q), r)))
         move_twist(state.qd, scale(-1.0, r))
     else:
-        take_step(robot.topology, state.q, shift, h, state.qd)
+        step_joints(robot, joints, state, shift, h)
+
+
+@inline
+def step_joints(robot, joints, state, shift, h):
+    """`take_step` of all joints, those of a star abreast: they are revolute, and behind the base."""
+    count = joints.data.shape[1] if len(robot.levels) > 0 else 0
+    iq, iv = state.q.shape[0] - count, shift.shape[0] - count
+    take_step(robot.topology[: robot.topology.shape[0] - count], state.q, shift, h, state.qd)
+    for i in abreast(count):
+        state.q[iq + i] += h * shift[iv + i]
 
 
 @inline

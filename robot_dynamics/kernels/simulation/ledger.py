@@ -253,7 +253,7 @@ def start_ledger(robot, ground, state, settings):
 def finite(x):
     """Whether all numbers are finite and below 1e12."""
     total = 0.0
-    for k in range(x.shape[0]):
+    for k in abreast(x.shape[0]):
         total += abs(x[k])
     return total < 1e12
 

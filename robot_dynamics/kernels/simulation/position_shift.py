@@ -175,7 +175,7 @@ def shift_positions(robot, joints, ground, settings, count, n, problem):
 @inline
 def scale_shift(joints, g):
     """Shorten the position-only shift; by 0: give it up."""
-    for k in range(joints.dofs.shape[1]):
+    for k in abreast(joints.dofs.shape[1]):
         joints.dofs[at.CHANGE, k] = g * joints.dofs[at.CHANGE, k] if g > 0.0 else 0.0
 
 

@@ -5,7 +5,7 @@
 The bundles of arrays and their columns (`at.`) are those of `memory`; nothing is allocated.
 """
 
-from ...compiler import anywhere, inline, lean, routine
+from ...compiler import abreast, anywhere, inline, lean, routine
 from .. import rows
 from ..bodies import velocity_at
 from ..contact.solver import IMPULSE, Scratch, largest_residual, solve
@@ -85,7 +85,7 @@ def locate(plant, position, velocity, force):
 @inline
 def set_all(x, value):
     """Have one value everywhere in a vector."""
-    for k in range(x.shape[0]):
+    for k in abreast(x.shape[0]):
         x[k] = value
 
 

@@ -66,21 +66,29 @@ def less_outer(levels, s, limb, memory):
 
 
 @inline
-def path_joints(levels, limb, own, x, frame, memory, block, paths):
-    """Rows of a limb's joints ahead, of z and y, of the contact at x: J^T (K1) less what joints further out take.
+def path_joints(levels, limb, own, x, frame, memory, block, z):
+    """Rows of z of the joints ahead, of the contact at x: J^T (K1) less what joints further out take.
 
-    limb: its lane. own: t of the outermost joint that moves the contact. block: place of the first joint's row.
+    limb: its lane. own: t of the outermost joint that moves the contact. block: place of the innermost joint's row.
     """
     if len(levels) == 0:
         return
-    z, y = paths
     ahead = len(levels) - 1
-    path_joints(levels[1:], limb, own, x, frame, memory, block + QUAD, paths)
+    path_joints(levels[1:], limb, own, x, frame, memory, block + QUAD, z)
     o = in_memory(ahead, limb)
-    c = scale(1.0 if ahead >= own else 0.0, cross(axis_of(o, memory), sub(x, quad3(memory, o + PLACE * GROUP))))
+    moment = cross(axis_of(o, memory), sub(x, quad3(memory, o + PLACE * GROUP)))
+    c = moment if ahead >= own else ZERO3
     outer = less_outer(levels[1:], ahead, limb, memory)
     combine(z, block, c, (*frame, AXIS), outer, (z, block + QUAD, QUAD))
-    combine(y, block, (lane(memory, o + PIVOT * GROUP),), (z, block, QUAD), (), (z, block, QUAD))
+
+
+@inline
+def divide_limb(levels, limb, memory, block, paths):
+    """y = D^-1 z of the joints ahead, the innermost one's row at `block`."""
+    z, y = paths
+    for j, _ in enumerate(levels):
+        pivot = lane(memory, in_memory(len(levels) - 1 - j, limb) + PIVOT * GROUP)
+        combine(y, block + j * QUAD, (pivot,), (z, block + j * QUAD, QUAD), (), (z, block, QUAD))
 
 
 @inline
@@ -119,7 +127,8 @@ def contact_paths(levels, robot, memory, contacts, frames, z, y):
         mine, limb = group_memory(memory, limb // GROUP), limb % GROUP
         frame, block = (points, c * points.shape[1] + o), block_of(z, a)
         x = add(quad3(mine, in_memory(own, limb) + PLACE * GROUP), row3(points, c, o + ARM))
-        path_joints(levels, limb, own, x, frame, mine, block + first * QUAD, (z, y))
+        path_joints(levels, limb, own, x, frame, mine, block + first * QUAD, z)
+        divide_limb(levels, limb, mine, block + first * QUAD, (z, y))
         if iv > 0:
             arm = sub(x, quad3(memory, in_memory(len(levels), 0) + PLACE * GROUP))
             path_base(levels, limb, arm, frame, mine, block, first, (z, y))
