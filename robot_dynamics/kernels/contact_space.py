@@ -326,7 +326,7 @@ def joint_response(robot, g, count, n, contact_rows, f, y, x):
         return
     combine_paths(robot, g, count, n, contact_rows, f, y, x)
     if not robot.coupled:
-        solve_outward(robot.topology, robot.depth, robot.factor, x)
+        solve_outward(robot.carrier, robot.depth, robot.factor, x)
     to_own_axes(robot, x)
 
 

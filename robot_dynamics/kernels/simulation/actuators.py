@@ -65,9 +65,9 @@ def delay_command(joints, state, given, queue, acting):
         for i in range(given.shape[0]):
             copy(given[i], queue[last, i])
     for first in each(queue_slot(state.counters[at.STEPS] + 1, queue)):
-        for i in range(given.shape[0]):
-            for j in range(given.shape[1]):
-                if joints.number[at.JOINT_ROW, j] >= 0:
+        for j in range(given.shape[1]):
+            if joints.number[at.JOINT_ROW, j] >= 0:
+                for i in range(given.shape[0]):
                     acting[i, actuator_of(joints, j)] = queue[first, i, j]
 
 

@@ -364,59 +364,29 @@ def factorize(topology, depth, L):
     return failed
 
 
-@inline
-def subtract_above(topology, depth, i, k, L, x):
-    """Subtract from x, on the dofs that carry dof k of row i, their entries in row k times x_k."""
-    m, v, xk = depth[k], first_v(topology, i), x[k]
-    for c in range(depth[v], m):
-        x[k - m + c] -= L[k, c] * xk
-    j = parent(topology, i)
-    while j > 0:
-        v = first_v(topology, j)
-        if topology[j, KIND] == FREE:
-            for c in range(6):
-                x[v + c] -= L[k, depth[v] + c] * xk
-        elif one_dof(topology[j, KIND]):
-            x[v] -= L[k, depth[v]] * xk
-        j = parent(topology, j)
-
-
-@inline
-def sum_above(topology, depth, i, k, L, x):
-    """Sum of the entries in row k times x over the dofs that carry dof k of row i."""
-    m, v, s = depth[k], first_v(topology, i), 0.0
-    for c in range(depth[v], m):
-        s += L[k, c] * x[k - m + c]
-    j = parent(topology, i)
-    while j > 0:
-        v = first_v(topology, j)
-        if topology[j, KIND] == FREE:
-            for c in range(6):
-                s += L[k, depth[v] + c] * x[v + c]
-        elif one_dof(topology[j, KIND]):
-            s += L[k, depth[v]] * x[v]
-        j = parent(topology, j)
-    return s
-
-
 @routine
-def solve_inward(topology, depth, L, x):
+def solve_inward(carrier, depth, L, x):
     """x = D^-1 L^-T x, from the leaves to the root."""
-    for i in range(topology.shape[0] - 1, 0, -1):
-        v, n = first_v(topology, i), nv_of(topology[i, KIND])
-        for c in range(n):
-            k = v + n - 1 - c
-            subtract_above(topology, depth, i, k, L, x)
-            x[k] *= L[k, depth[k]]
+    for c in range(depth.shape[0]):
+        k = depth.shape[0] - 1 - c
+        m, i, xk = depth[k], carrier[k], x[k]
+        x[k] = L[k, m] * xk
+        while i >= 0:
+            m -= 1
+            x[i] -= L[k, m] * xk
+            i = carrier[i]
 
 
 @routine
-def solve_outward(topology, depth, L, x):
+def solve_outward(carrier, depth, L, x):
     """x = L^-1 x, from the root to the leaves."""
-    for i in range(1, topology.shape[0]):
-        v = first_v(topology, i)
-        for k in range(v, v + nv_of(topology[i, KIND])):
-            x[k] -= sum_above(topology, depth, i, k, L, x)
+    for k in range(depth.shape[0]):
+        m, i, xk = depth[k], carrier[k], x[k]
+        while i >= 0:
+            m -= 1
+            xk -= L[k, m] * x[i]
+            i = carrier[i]
+        x[k] = xk
 
 
 @routine
@@ -467,7 +437,7 @@ def free_motion(robot, qd, tau, f_ext, added, qdd):
         if failed < 0:
             dense.solve(L, qdd)
     else:
-        solve_inward(topology, depth, L, qdd)
-        solve_outward(topology, depth, L, qdd)
+        solve_inward(robot.carrier, depth, L, qdd)
+        solve_outward(robot.carrier, depth, L, qdd)
     to_own_axes(robot, qdd)
     return failed
