@@ -39,6 +39,13 @@ def is_inside_cone(f, mu):
 
 
 @inline
+def slides(f, mu):
+    """Whether a contact with the force f is on the rim of its friction disk, to rounding."""
+    rim = (1.0 - 1e-9) * mu * f[2]
+    return f[0] * f[0] + f[1] * f[1] >= rim * rim
+
+
+@inline
 def on_rim(x, y, f_n, mu):
     """The tangential force (x, y) outside the friction disk, shortened to its rim."""
     g = mu * f_n / length(x, y)

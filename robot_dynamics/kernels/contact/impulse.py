@@ -16,8 +16,8 @@ from .roots import between, narrow
 FIRM = 1e-12
 """A direction that gives way by less than this share of another one's is one that the point cannot move in."""
 
-LOOSE = 1e-6
-"""Share that is left of what a direction gives way by, with the others held, from which on a block can be inverted."""
+WELL_POSED = 1e-6
+"""Least share of what a direction gives way by that is left when the others are held, for a block to be inverted."""
 
 
 @inline
@@ -75,12 +75,12 @@ def sticking_impulse(w):
     all directions.
     """
     det = w[0] * w[3] - w[1] * w[1]
-    plane = det > LOOSE * w[0] * w[3]
+    plane = det > WELL_POSED * w[0] * w[3]
     g = 1.0 / (det if plane else 1.0)
     S = (g * w[3], -g * w[1], g * w[0])
     v_x, v_y = smul2(S, (w[2], w[4]))
     schur = w[5] - w[2] * v_x - w[4] * v_y
-    firm = plane and schur > LOOSE * w[5]
+    firm = plane and schur > WELL_POSED * w[5]
     g = 1.0 / (schur if firm else 1.0)
     return (0.0, (-g * v_x, -g * v_y, g), ZERO3, S, (-v_x, -v_y, 1.0)), firm
 

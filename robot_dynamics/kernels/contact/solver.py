@@ -145,9 +145,9 @@ def scalar_sweep(system, count, n, u):
 
 
 @inline
-def write_sticking(law, valid, k, steps):
-    """Write what the force of contact k becomes by its velocity; where not valid, nothing is near enough."""
-    c, e, b, S, t = law
+def write_sticking(change, valid, k, steps):
+    """Write how the force of contact k follows from its velocity; where not valid, no velocity is near enough."""
+    c, e, b, S, t = change
     to_lane(steps, STEP + k, c if valid else math.inf)
     to_quad3(steps, BY_VELOCITY + k, e)
     to_quad3(steps, CHANGE + k, b)
@@ -157,7 +157,7 @@ def write_sticking(law, valid, k, steps):
 
 @inline
 def expect_sticking(system, first, count, u, steps):
-    """How the forces of QUAD contacts, or less, follow from their velocities where they go on sticking (N10, J12).
+    """How the forces of QUAD contacts, or less, follow from their velocities where they go on sticking (N13, J12).
 
     For depths that u leads to before any of these forces changes: nothing here waits for the contacts before.
     """
@@ -165,8 +165,8 @@ def expect_sticking(system, first, count, u, steps):
     if system.model == IMPULSE:
         for k in abreast(count):
             w = own_block(A, 3 * (first + k))
-            law, firm = sticking_impulse(w)
-            write_sticking(law, firm and lane(f, 3 * (first + k) + 2) > 0.0, k, steps)
+            change, firm = sticking_impulse(w)
+            write_sticking(change, firm and lane(f, 3 * (first + k) + 2) > 0.0, k, steps)
         return
     for k in abreast(count):
         i = first + k

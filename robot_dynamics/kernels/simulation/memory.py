@@ -53,7 +53,7 @@ with what the surface overrides, of points that touch or come near."""
 FRAME, ARM, START, END, SURFACE = 23, 32, 35, 38, 41
 """Of points that come near in the step: surface axes; touching point from the row's origin, world axes; velocity at the
 start of the step and at its end, first without contacts, in surface axes. Number of the surface that the point touches,
-else -1."""
+else -1. Contact paths read axes and arm as one: ARM follows FRAME."""
 POINT_COLUMNS = 48
 """Whole cache lines, of which a point that is near no ground needs two."""
 
@@ -144,7 +144,7 @@ class Command(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """The coupled solve: paths z, D^-1 z (nv, n), where paths start, A, b, f, laws, bounds, scratch."""
+    """The coupled solve: paths z, D^-1 z (nv, their columns), where paths start, A, b, f, laws, bounds, scratch."""
 
     z: Floats
     y: Floats

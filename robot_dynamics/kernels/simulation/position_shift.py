@@ -10,6 +10,7 @@ import math
 from ...compiler import abreast, each, inline, lane, routine
 from .. import rows
 from ..bodies import velocity_at
+from ..contact.friction import slides
 from ..contact.solver import FRICTION, IMPULSE, ZETA, U
 from ..dense import eliminate
 from ..rows import part3, part3_to
@@ -40,13 +41,6 @@ def recovers(settings):
     return settings.scheme == IMPULSE and not settings.below
 
 
-@inline
-def slides(f, mu):
-    """Whether a contact with the force f is on the rim of its friction disk."""
-    rim = (1.0 - 1e-9) * mu * f[2]
-    return f[0] * f[0] + f[1] * f[1] >= rim * rim
-
-
 @routine
 def way_is_missing(settings, count, problem):
     """Whether a contact that carries slides, has landed or is too deep: else `missing_way` is 0 for all."""
@@ -55,9 +49,9 @@ def way_is_missing(settings, count, problem):
     number = 0.0
     for a in abreast(count):
         force = (lane(f, 3 * a), lane(f, 3 * a + 1), lane(f, 3 * a + 2))
-        deep = problem.points[ZETA, a] > slop or problem.picked[at.LANDED, a] == 1
-        moves = deep or slides(force, problem.points[FRICTION, a])
-        number += 1.0 if moves and force[2] > 0.0 else 0.0
+        off = problem.points[ZETA, a] > slop or problem.picked[at.LANDED, a] == 1
+        missing = off or slides(force, problem.points[FRICTION, a])
+        number += 1.0 if missing and force[2] > 0.0 else 0.0
     return number > 0.0
 
 
