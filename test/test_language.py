@@ -592,7 +592,7 @@ def test_what_llvm_is_told_of_a_loop_abreast_is_about_arrays_alone():
 def test_rows_of_lanes_are_combined(compiled):
     @routine
     def rows(x, y, out):
-        combine_rows((out, 1, 20), 0.5, (((x[0], 2.0), (y[1],)), ((x[1], 3.0), (y[2],))), (x, 3, 9), (y, 4, 0))
+        combine_rows((out, 1, 20), QUAD, 0.5, (((x[0], 2.0), (y[1],)), ((x[1], 3.0), (y[2],))), (x, 3, 9), (y, 4, 0))
 
     rng = np.random.default_rng(0)
     x, y, (mine, theirs) = rng.standard_normal(30), rng.standard_normal(30), np.zeros((2, 40))

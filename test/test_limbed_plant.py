@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from depth import every
 from limbed_robots import limbed_model
+from many_plants import scaled
 from quadrupeds import model as quadruped
 from random_robots import random_state
 
@@ -111,6 +112,53 @@ def test_six_limbs_on_the_ground_move_as_the_tree_does(scheme):
     assert touched[[0, 1, 4, 5]].any()
     assert touched[[2, 3, 6, 7]].any()
     same(plants, 1e-7)
+
+
+def near_ground(model, links, q, rng):
+    """Points of links that are within a millimetre of the plane z = 0."""
+    axes = rd.points(model, {link: np.vstack([np.zeros(3), np.eye(3)]) for link in links})
+    origin, *ends = np.moveaxis(rd.point_position(model, axes, q).reshape(len(links), 4, 3), 1, 0)
+    height = rng.uniform(-1e-3, 1e-3, len(links)) - origin[:, 2]
+    local = np.stack([(end - origin)[:, 2] * height for end in ends], axis=1)
+    return rd.points(model, {link: [x] for link, x in zip(links, local, strict=True)})
+
+
+def thrown(count, floating, scheme):
+    """Plants of one form that lie on several limbs, differ in friction, mass and state, and are pushed here and there,
+    some of them on a link without points; PD control, joint friction, stops in reach."""
+    model = limbed_model(3, count, 3, floating)
+    joints = len(model.joint_names)
+    model = replace(model, friction=np.full(joints, 0.2), lower=np.full(joints, -0.9), upper=np.full(joints, 0.8))
+    links = [f"limb_{count - 1}_2", "limb_0_2", "limb_1_1", *(["base"] if floating else [])]
+    rng = np.random.default_rng(count)
+    for i in range(11):
+        heavier = model.with_links([scaled(link, rng.uniform(0.9, 1.1)) for link in model.robot.links])
+        contact = replace(SCHEMES[scheme], friction=rng.uniform(0.3, 1.0), tolerance=1e-13)
+        q = rd.integrate(model, rd.neutral(model), 0.4 * rng.standard_normal(model.nv), 1.0)
+        plant = rd.Plant(heavier, rd.PlantParams(5e-4, contact), near_ground(heavier, links, q, rng))
+        plant.reset(q, 0.1 * rng.standard_normal(model.nv))
+        plant.track(q[-joints:], np.zeros(joints), 40.0, 2.0)
+        if i % 3 == 1:
+            plant.push(f"limb_{i % count}_{i % 2}", [0, 2, 0, 30, 0, 0], 0.02)
+        yield plant
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("count", "floating", "scheme"),
+    [(4, True, "implicit"), (6, True, "impulse"), (2, False, "implicit"), (5, False, "explicit"), (3, True, "below")],
+)
+def test_plants_of_equal_limbs_in_a_tile_move_as_they_do_alone(count, floating, scheme):
+    """However many contacts and joint rows each has; for few steps, as stops magnify what rounding does."""
+    together, alone = list(thrown(count, floating, scheme)), list(thrown(count, floating, scheme))
+    assert together[0].model.limbs is not None
+    rollout = rd.rollout_batch(together, 0.003, forces=True)
+    assert not rollout.diverged
+    carrying = (rollout.force_world[..., 2] > 0.0).sum(axis=2)
+    assert len(np.unique(carrying)) > 2
+    for mine, other in zip(together, alone, strict=True):
+        other.advance(0.003)
+        same((mine, other), 1e-7)
 
 
 @pytest.mark.parametrize("integrator", ["semi_implicit", "rk4"])

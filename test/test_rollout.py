@@ -7,6 +7,7 @@ from dataclasses import replace
 import numba
 import numpy as np
 import pytest
+from limbed_robots import limbed_model
 from many_plants import COUNT, HOPPER, LAWS, SIMILAR, STEPS, H, arm_robot, plants, similar
 from random_robots import random_model
 
@@ -89,7 +90,11 @@ def test_neighbours_in_a_tile_do_not_matter_to_the_last_bit(what):
 
 
 @pytest.mark.parametrize("what", SIMILAR)
-@pytest.mark.parametrize("model", [HOPPER, random_model(5), random_model(6, mimic=False)], ids=["hopper", "5", "6"])
+@pytest.mark.parametrize(
+    "model",
+    [HOPPER, random_model(5), random_model(6, mimic=False), limbed_model(1, 2, 2, False), limbed_model(2, 5, 2, True)],
+    ids=["hopper", "5", "6", "two_limbs", "five_limbs"],
+)
 def test_what_memory_held_before_is_not_read(model, what, monkeypatch):
     """That of the solve and what follows from the state are not cleared before a rollout."""
     clean = rd.rollout_batch(list(similar(model, SIMILAR[what])), 0.3, threads=1, q_des=1.0, kp=20.0, kd=0.3)

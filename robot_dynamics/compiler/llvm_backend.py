@@ -13,7 +13,7 @@
 `spread`   a routine compiled for as many robots as there are SIMD lanes, for kernels to call.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any
 
@@ -80,13 +80,18 @@ def brief(function: Callable[..., Any]) -> Any:
     return dispatcher
 
 
-def entry(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..., Any]:
-    """Answer the kernel itself where types never differ from one call to another: numba looks at them for 3 ms."""
+ENTRY_POINTS: dict[tuple[Callable[..., Any], Hashable], Callable[..., Any]] = {}
+"""Kernels that `entry` found, by function and form."""
+
+
+def entry(function: Callable[..., Any], arguments: Sequence[Any], form: Hashable = ()) -> Callable[..., Any]:
+    """Answer the kernel itself for arguments whose types follow from `form`: numba looks at them for 3 ms."""
     if not isinstance(function, CPUDispatcher):
         return function
-    for made in dict.values(function.overloads):  # its own `values` looks each type up again
-        return made.entry_point
-    return function.compile(tuple(typeof(x) for x in arguments))
+    key = function, form
+    if key not in ENTRY_POINTS:
+        ENTRY_POINTS[key] = function.compile(tuple(typeof(x) for x in arguments))
+    return ENTRY_POINTS[key]
 
 
 def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:

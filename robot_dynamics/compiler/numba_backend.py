@@ -6,7 +6,7 @@ What kernels call are numba's overloads and not its dispatchers: an overload is 
 arguments, so that a function may recurse on a shorter tuple, and from Python it stays a Python function.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial, wraps
 from typing import Any
 
@@ -97,7 +97,7 @@ def _of_lane(x: str, of: Any, found: dict[str, Any]) -> str:
     return f"{name}({', '.join(parts)})"
 
 
-def entry(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..., Any]:
+def entry(function: Callable[..., Any], arguments: Sequence[Any], form: Hashable = ()) -> Callable[..., Any]:
     """Return the kernel."""
     return function
 

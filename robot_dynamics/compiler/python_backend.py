@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels un-jitted, for debuggers and coverage: every function stays the Python function that it is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial, wraps
 from typing import Any
 
@@ -48,7 +48,7 @@ def _of_lane(x: Any, lane: int) -> Any:
     return type(x)(*(_of_lane(part, lane) for part in x)) if hasattr(x, "_fields") else x
 
 
-def entry(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..., Any]:
+def entry(function: Callable[..., Any], arguments: Sequence[Any], form: Hashable = ()) -> Callable[..., Any]:
     """Return the kernel."""
     return function
 

@@ -75,10 +75,13 @@ def transpose(x: NDArray[Any], o: int, across: int, out: NDArray[Any], p: int, d
             to_lane(out, p + j * down + i, lane(x, o + i * across + j))
 
 
-def combine(out: NDArray[Any], q: int, factors: Sequence[float], near: Rows, more: Sequence[float], far: Rows) -> None:
-    """out[q:] = sum_k factors[k] x[o + k apart :] + sum_k more[k] y[p + k step :], QUAD numbers of each.
+def combine(
+    out: NDArray[Any], q: int, n: int, factors: Sequence[float], near: Rows, more: Sequence[float], far: Rows
+) -> None:
+    """out[q:] = sum_k factors[k] x[o + k apart :] + sum_k more[k] y[p + k step :], n numbers of each.
 
-    near: x, o, apart. far: y, p, step.
+    n, a constant: those that are read; what stands behind them, up to QUAD, may be anything. near: x, o, apart. far: y,
+    p, step.
     """
     for j in range(QUAD):
         to_lane(out, q + j, weighted(factors, near, j) + weighted(more, far, j))
@@ -93,7 +96,7 @@ def weighted(factors: Sequence[float], rows: Rows, j: int) -> float:
 
 
 def combine_rows(
-    rows: Rows, g: float, factors: Sequence[tuple[Sequence[float], Sequence[float]]], near: Rows, far: Rows
+    rows: Rows, n: int, g: float, factors: Sequence[tuple[Sequence[float], Sequence[float]]], near: Rows, far: Rows
 ) -> None:
     """g times `combine` for several rows of `out`: factors holds those of `near` and of `far` for each row.
 
@@ -105,7 +108,7 @@ def combine_rows(
     those, others = factors[0]
     for j in range(QUAD):
         to_lane(out, q + j, g * (weighted(those, near, j) + weighted(others, far, j)))
-    combine_rows((out, q + down, down), g, factors[1:], near, far)
+    combine_rows((out, q + down, down), n, g, factors[1:], near, far)
 
 
 def wide() -> None:

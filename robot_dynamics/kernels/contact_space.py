@@ -137,7 +137,7 @@ def contact_paths(robot, contacts, frames, z, y):
     the column from which on their axes (3, 3) stand and, behind them, the arm from the row's origin, in the world.
     """
     if len(robot.levels) > 0:
-        star.contact_paths(robot.levels, robot.limbed, robot.memory, contacts, frames, z, y)
+        star.contact_paths(robot.levels, robot.memory, contacts, frames, z, y)
         return
     count, active, rows = contacts
     points, o = frames
@@ -153,7 +153,7 @@ def joint_path(robot, i, count, n, z, y):
     """Path number n, behind those of `count` contacts, of a unit effort of the one-dof joint of row i (P10)."""
     iv = first_v(robot.topology, i)
     if len(robot.levels) > 0:
-        star.joint_path(robot.levels, robot.limbed, robot.memory, iv, count, n, z, y)
+        star.joint_path(robot.levels, robot.memory, iv, count, n, z, y)
         return
     for k in range(z.shape[0]):
         z[k, n] = 0.0
@@ -252,7 +252,7 @@ def divide(robot, count, n, z, y):
     It is what paths of limbs and of mimic robots have left to do for all at once.
     """
     if len(robot.levels) > 0:
-        star.divide(robot.levels, robot.limbed, robot.memory, count, n, z, y)
+        star.divide(robot.levels, robot.memory, count, n, z, y)
         return
     for c in range(n if robot.coupled else 0):
         for k in range(z.shape[0]):
@@ -267,7 +267,7 @@ def delassus_matrix(robot, g, count, n, contact_rows, z, y, A):
     contact_rows: the rows that the contacts' paths start from, then the joints'. z, y, A have rows of whole lanes.
     """
     if len(robot.levels) > 0:
-        star.delassus_matrix(robot.levels, robot.limbed, g, (count, n, contact_rows), (z, y), A)
+        star.delassus_matrix(robot.levels, g, (count, n, contact_rows), (z, y), A)
         return
     for a in range(count):
         for i in each(contact_rows[a]):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A robot in memory, and the algorithms of the driver that takes it: `star` for equal limbs on a base, else `tree`."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from .lanes import aligned
 from .rows import FREE, IV, KIND, PARENT, WORKSPACE, W, part3_to
 from .star import joint_space as star_space
 from .star import motion as star_motion
-from .star.layout import MEMORY, Levels
+from .star.layout import GROUP_MEMORY, Levels
 from .tree import joint_space
 
 Floats = NDArray[np.float64]
@@ -62,7 +63,7 @@ def robot_in_memory(
         topology,
         parameters,
         limbed,
-        memory=aligned((MEMORY,)),
+        memory=aligned((len(levels[0]) * GROUP_MEMORY if levels else 0,)),
         seen=np.full(len(topology), -1),
         w=aligned((len(topology), WORKSPACE)),
         factor=aligned((nv, int(depth.max(initial=0)) + 1)),
@@ -88,6 +89,12 @@ def carriers(topology: Integers, nv: int, coupled: bool) -> tuple[Integers, Inte
             before = k
         last[i] = before
     return carrier, depth, last
+
+
+def see(seen: Integers, wanted: Iterable[int]) -> None:
+    """Add rows to those that are `seen`."""
+    known = sorted({*seen.tolist(), *wanted} - {-1})
+    seen[: len(known)] = known
 
 
 @routine

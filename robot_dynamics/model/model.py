@@ -536,7 +536,8 @@ def _limbs(tree: Tree, packed: _Packed) -> Limbs | None:
     if shape is None:
         return None
     count, depth = shape
-    return Limbs(count, star.levels_of(count, depth), star.pack(packed.parameters, count, depth))
+    levels = star.levels_of(count, depth, tree.options["floating_base"])
+    return Limbs(count, levels, star.pack(packed.parameters, count, depth))
 
 
 def _revived(*values: Any) -> Model:

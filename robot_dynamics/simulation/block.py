@@ -16,9 +16,9 @@ from ..kernels.simulation import memory as at
 
 WRITTEN = frozenset({"data", "dofs", "configurations", "points", "gaps", *at.State._fields, *at.Command._fields})
 """Arrays that a step, a command or a push writes; those of the robot follow from the state."""
-GIVEN = frozenset({"parameters", "surfaces", "heights"})
+GIVEN = frozenset({"parameters", "limbed", "surfaces", "heights"})
 """Arrays that no step writes and that may differ from plant to plant."""
-DERIVED = frozenset({"w", "factor", "f_ext"})
+DERIVED = frozenset({"w", "memory", "factor", "f_ext"})
 """Arrays that follow from the state."""
 VECTOR = 8 * LANES
 """Bytes of one number of all lanes."""
@@ -109,17 +109,13 @@ def lay_one(layout: Layout, bundles: Sequence[Any], block: Array, numbers: Array
 
 
 def bundles_in(memory: Array, layout: Layout, bundles: Sequence[Any]) -> list[Any]:
-    """Bundles of tiles in memory that was laid; what all plants have in common is of these bundles.
-
-    A tile takes every robot as a tree, without levels.
-    """
+    """Bundles of tiles in memory that was laid; what all plants have in common is of these bundles."""
     parts = [list(bundle) for bundle in bundles]
     count, apart = len(memory), memory.strides[0]
     for k, i, shape, kind, start, _, strides in (*layout.written, *layout.given, *layout.derived):
         array = np.ndarray((count, *shape, LANES), kind, memory, VECTOR * start, (apart, *strides))
         parts[k][i] = Tiled(array)
-    robot, *others = (bundle._make(arrays) for bundle, arrays in zip(bundles, parts, strict=True))
-    return [robot._replace(levels=()), *others]
+    return [bundle._make(arrays) for bundle, arrays in zip(bundles, parts, strict=True)]
 
 
 def blocks_of(memory: Array, t: int, layout: Layout) -> Array:

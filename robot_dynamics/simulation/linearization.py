@@ -15,7 +15,8 @@ from ..kernels.simulation import linearization, memory
 
 WRITTEN = frozenset(
     {
-        *("w", "f_ext", "factor", "data", "dofs", "configurations", "points", "gaps", "now", "queue", "acting"),
+        *("memory", "w", "f_ext", "factor", "data", "dofs", "configurations", "points", "gaps"),
+        *("now", "queue", "acting"),
         *memory.State._fields,
     }
 )
@@ -46,7 +47,7 @@ class PerturbedPlants:
         laned_joints, laned_ground, laned_state, laned_command = tables
         *solve, work = (lanes_like(x) if not isinstance(x, tuple) else tuple(map(lanes_like, x)) for x in problem)
         exact = settings._replace(tolerance=min(settings.tolerance, TOLERANCE), motion_only=True)
-        parts = robot._replace(levels=()), laned_joints, laned_ground, laned_state, exact, laned_command
+        parts = robot, laned_joints, laned_ground, laned_state, exact, laned_command
         flat = (
             (joints.data, laned_joints.data),
             (ground.points, laned_ground.points),
@@ -64,7 +65,7 @@ class PerturbedPlants:
         count = 2 * (2 * len(state.qd) + command.now.shape[2])
         self._rows = tuple(np.empty((-(-count // LANES) * LANES, len(x))) for x in self._start)
         arguments = self._plant, self._carried, (self._rows, self._lanes), 1, self._log, self._status
-        self._take = entry(linearization.take_perturbed, arguments)
+        self._take = entry(linearization.take_perturbed, arguments, robot.levels)
 
     def slopes(self, eps: float, steps: int) -> tuple[Array, Array] | int:
         """A, B of `Plant.linearize`, or why one of the copies stopped."""

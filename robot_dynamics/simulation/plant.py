@@ -23,7 +23,7 @@ from ..errors import DivergedError, ParameterError, ShapeError, SingularModelErr
 from ..kernels import rows, sensors
 from ..kernels.contact.solver import IMPLICIT, IMPULSE
 from ..kernels.lanes import aligned
-from ..kernels.robot import Robot, robot_in_memory
+from ..kernels.robot import Robot, robot_in_memory, see
 from ..kernels.simulation import memory as at
 from ..kernels.simulation import run
 from ..kernels.simulation.ledger import ENERGY_JUMP, FINE, NOT_FINITE, SINGULAR
@@ -419,10 +419,8 @@ class Plant:
 
     def _look_at(self, *several: int) -> None:
         """Have steps leave poses and twists of these kernel rows for all who ask."""
-        seen = self._robot.seen
         base = 2 if self.model.floating_base else 1
-        wanted = sorted({*seen.tolist(), *map(int, several)} - {-1, *range(base)})
-        seen[: len(wanted)] = wanted
+        see(self._robot.seen, {*map(int, several)} - {*range(base)})
 
     def advance(self, duration: float) -> None:
         """Go on by `duration` [s], to the nearest step.

@@ -12,6 +12,7 @@ from ..compiler import LANES, Lanes, Tiled, entry
 from ..core.arrays import Array
 from ..kernels import sensors
 from ..kernels.lanes import aligned, aligned_together
+from ..kernels.robot import see
 from ..kernels.simulation import memory as at
 from ..kernels.simulation import tiles
 from ..kernels.simulation.ledger import FINE
@@ -59,6 +60,9 @@ class Tiles:
         sources = [plants[i] for i in own]
         self._layout, self._settings = first.layout, first.settings
         self._laid = lay(self._layout, [plant.bundles for plant in sources], [plant.block for plant in sources])
+        self._seen = first.bundles[0].seen.copy()
+        for plant in plants[1:]:
+            see(self._seen, plant.bundles[0].seen.tolist())
         self._bind()
         width = first.model.nq + first.model.nv + len(first.model.joint_names) + 3 * len(first.points)
         odd = count | 1  # rows that are a power of two apart would meet in the same lines of the cache
@@ -71,7 +75,8 @@ class Tiles:
     def _bind(self) -> None:
         """Find the arrays in the tiles' memory."""
         bundles = bundles_in(self._laid, self._layout, self.plants[0].bundles)
-        self._robot, self._joints, self._ground, self._state, self._command = bundles
+        robot, self._joints, self._ground, self._state, self._command = bundles
+        self._robot = robot._replace(seen=self._seen)
         now = next(place for place in self._layout.written if (place.bundle, place.field) == NOW)
         self._place_of_now = now.start, now.shape[2]
 
@@ -102,7 +107,7 @@ class Tiles:
         kept, begin, rows = log
         results = self._status, self.live, self.out
         arguments = plant, first, end, steps, kept, results, begin, rows
-        stopped: int = entry(tiles.run_tiles, arguments)(*arguments)
+        stopped: int = entry(tiles.run_tiles, arguments, self._robot.levels)(*arguments)
         return stopped
 
     def advance(self, plant: at.Plant, first: int, end: int, steps: int) -> None:
@@ -210,15 +215,16 @@ class Tiles:
         wanted = np.zeros_like(self.live)
         wanted[t, lane] = 1
         arguments = plant, wanted, self.out
-        entry(tiles.begin_tiles, arguments)(*arguments)
+        entry(tiles.begin_tiles, arguments, self._robot.levels)(*arguments)
 
     def _lay(self, i: int) -> None:
         """Have plant i in its own lane again, from where it is."""
         t, lane = divmod(i, LANES)
         lay_one(self._layout, self.plants[i].bundles, self.plants[i].block, self._laid[t, :, lane])
+        see(self._seen, self.plants[i].bundles[0].seen.tolist())
         self.source[t, lane], self.live[t, lane] = i, 1
 
     def locate(self, plant: at.Plant) -> None:
         """Write where and how all points touch into `touch`."""
         arguments = plant, self.live, self.touch
-        entry(tiles.locate_tiles, arguments)(*arguments)
+        entry(tiles.locate_tiles, arguments, self._robot.levels)(*arguments)

@@ -72,13 +72,13 @@ def _weighted(body: Arithmetic, weights: Sequence[Any], vectors: Sequence[Any]) 
     return total
 
 
-def combine(body: Arithmetic, out: Array, q: Any, factors: Any, near: Any, more: Any, far: Any) -> None:
-    """`words.combine`."""
+def combine(body: Arithmetic, out: Array, q: Any, n: int, factors: Any, near: Any, more: Any, far: Any) -> None:
+    """`words.combine`, QUAD numbers at once."""
     vectors = _rows(body, near, len(factors)) + _rows(body, far, len(more))
     body.builder.store(_weighted(body, (*factors, *more), vectors), _row(body, out, q), align=8)
 
 
-def combine_rows(body: Arithmetic, rows: Any, g: Any, factors: Any, near: Any, far: Any) -> None:
+def combine_rows(body: Arithmetic, rows: Any, n: int, g: Any, factors: Any, near: Any, far: Any) -> None:
     """`words.combine_rows`; a vector of `near` or `far` is read once for all rows."""
     out, q, down = rows
     those, others = factors[0]

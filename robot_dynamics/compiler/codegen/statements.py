@@ -9,7 +9,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..words import LANES, abreast, each
+from ..words import LANES, QUAD, abreast, each
 from .expressions import Expressions
 from .loop_metadata import FOUR, ONE_VECTOR, ROLLED, VECTORISED, tell, together
 from .syntax import Again, Foreign, Refused
@@ -188,7 +188,7 @@ class Statements(Expressions):
         back = builder.branch(head)
         written = len(builder.function.blocks)
         self.repeat(node, body, onward, end, (node.target, k))
-        if over is abreast:
+        if over is abreast and (not known(first, last) or len(range(first, last, step)) >= QUAD):
             group = together(builder.module, [body, *builder.function.blocks[written:]])
             tell(builder.module, back, ROLLED, ONE_VECTOR, FOUR, VECTORISED, ("llvm.loop.parallel_accesses", group))
         elif not known(first, last):

@@ -42,6 +42,7 @@ Wide.built_in = BUILT_IN | {
     words.lane: Wide.lane,
     words.to_lane: Wide.to_lane,
     words.combine: Wide.combine,
+    words.combine_rows: Wide.combine_rows,
     int: Wide.whole,
     float: lambda body, x: body.converted(x, SPREAD[DOUBLE] if varies(x) else DOUBLE),
     abs: Wide.absolute,

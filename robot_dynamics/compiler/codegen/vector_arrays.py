@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of LANES robots: vectors where they are laned, gathers and scatters where an index varies."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
-from ..words import LANES, QUAD
+from ..words import LANES
 from .syntax import Foreign
 from .values import ADD, DOUBLE, INT, MULTIPLY, Array, constant, described, known, same
 from .vector_arithmetic import SPREAD, WORD, VectorArithmetic, everywhere, varies
@@ -44,9 +45,9 @@ class VectorArrays(VectorArithmetic):
         return Laned(DOUBLE, (first, None), (count,), None)
 
     def spot(self, x: Array, o: Any) -> Spot:
-        """Element of a laned array in C order, by flat index."""
-        data, before = x.data
-        return Spot(x.element, data, self.arithmetic(ADD, before or 0, o), True)
+        """Element of an array in C order, by flat index."""
+        data, before = x.data if isinstance(x, Laned) else (x.data, None)
+        return Spot(x.element, data, self.arithmetic(ADD, before or 0, o), isinstance(x, Laned))
 
     def lane(self, x: Array, o: Any) -> Any:
         """x[o] of an array in C order, by flat index."""
@@ -114,6 +115,8 @@ class VectorArrays(VectorArithmetic):
             return super().load(place)
         builder = self.builder
         if not varies(place.index):
+            if not place.laned:
+                return builder.load(builder.gep(place.data, [constant(place.index)], inbounds=True))
             return builder.load(self.row(place), align=8)
         index, out = self.indices(place), ir.Constant(SPREAD[place.element], ir.Undefined)
         for o in range(LANES):
@@ -184,13 +187,29 @@ class VectorArrays(VectorArithmetic):
         """A number as it may stand in an array. Raises Foreign where it may not."""
         return self.converted(x, SPREAD[of] if varies(x) else of)
 
-    def combine(self, out: Any, q: Any, factors: Any, near: Any, more: Any, far: Any) -> None:
+    def combine(self, out: Any, q: Any, n: int, factors: Any, near: Any, more: Any, far: Any) -> None:
         """`words.combine`, number by number."""
-        for j in range(QUAD):
-            total: Any = 0.0
-            for weights, (array, begin, stride) in ((factors, near), (more, far)):
-                for k, weight in enumerate(weights):
-                    at = self.arithmetic(ADD, begin, self.arithmetic(ADD, self.arithmetic(MULTIPLY, stride, k), j))
-                    term = self.arithmetic(MULTIPLY, weight, self.load(self.spot(array, at)))
-                    total = self.arithmetic(ADD, total, term)
-            self.store(total, self.spot(out, self.arithmetic(ADD, q, j)))
+        self.combine_rows((out, q, 0), n, 1.0, ((factors, more),), near, far)
+
+    def combine_rows(self, rows: Any, n: int, g: Any, factors: Any, near: Any, far: Any) -> None:
+        """`words.combine_rows`, number by number; all is read before anything is written."""
+        out, q, down = rows
+        numbers = [row for k, x in enumerate((near, far)) for row in self.numbers_of(x, len(factors[0][k]), n)]
+        totals = [[self.weighted((*a, *b), [row[j] for row in numbers]) for j in range(n)] for a, b in factors]
+        for r, row in enumerate(totals):
+            for j, total in enumerate(row):
+                place = self.arithmetic(ADD, q, self.arithmetic(ADD, self.arithmetic(MULTIPLY, down, r), j))
+                self.store(self.arithmetic(MULTIPLY, g, total), self.spot(out, place))
+
+    def numbers_of(self, rows: Any, count: int, n: int) -> list[list[Any]]:
+        """The first n numbers each of the first `count` rows."""
+        array, begin, stride = rows
+        starts = (self.arithmetic(ADD, begin, self.arithmetic(MULTIPLY, stride, k)) for k in range(count))
+        return [[self.load(self.spot(array, self.arithmetic(ADD, o, j))) for j in range(n)] for o in starts]
+
+    def weighted(self, weights: Sequence[Any], column: Sequence[Any]) -> Any:
+        """Sum of numbers times weights."""
+        total: Any = 0.0
+        for weight, x in zip(weights, column, strict=True):
+            total = self.arithmetic(ADD, total, self.arithmetic(MULTIPLY, weight, x))
+        return total

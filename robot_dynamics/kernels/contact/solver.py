@@ -114,7 +114,7 @@ def own_bounds(system, count, i):
 def add_response(A, o, df, n, u):
     """Add to the velocities u of n rows what forces df, one for each of A's rows from o on, do to them."""
     for begin in range(0, n, QUAD):
-        combine(u, begin, (1.0,), (u, begin, 0), df, (A, o * A.shape[1] + begin, A.shape[1]))
+        combine(u, begin, QUAD, (1.0,), (u, begin, 0), df, (A, o * A.shape[1] + begin, A.shape[1]))
 
 
 @routine
@@ -122,7 +122,7 @@ def end_velocity(system, count, n, u):
     """Set u = b + A f."""
     b, f = system.b, system.f
     for begin in range(0, n, QUAD):
-        combine(u, begin, (1.0,), (b, begin, 0), (), (b, 0, 0))
+        combine(u, begin, QUAD, (1.0,), (b, begin, 0), (), (b, 0, 0))
     for i in range(0, 3 * count, 3):
         add_response(system.A, i, part3(f, i), n, u)
     for i in range(3 * count, n):

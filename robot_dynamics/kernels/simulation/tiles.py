@@ -32,11 +32,11 @@ def tile_of(plant, t, step):
     now = now[min(step, now.shape[0] - 1) :]
     return at.Plant(
         Robot(
-            (),
+            r.levels,
             r.topology,
             r.parameters[t],
-            r.limbed,
-            r.memory,
+            r.limbed[t],
+            r.memory[t],
             r.seen,
             r.w[t],
             r.factor[t],

@@ -25,7 +25,6 @@ from ..scalar import ZERO3, ZERO6, ZERO9, add, apply_blocks, cross, inverse_bloc
 from .layout import (
     ANGLE,
     ANGULAR,
-    BASE_DOFS,
     CA,
     CL,
     DI,
@@ -86,7 +85,7 @@ def place_joint(robot, t, limb, memory):
 @routine
 def place(levels, robot, q, qd, memory):
     """Write E, rate and angular velocity of all joints."""
-    _, iq, iv = dimensions(levels, robot)
+    _, iq, iv = dimensions(levels)
     depth = len(levels)
     spin = part3(qd, 0) if iv > 0 else ZERO3
     for g, _ in enumerate(levels[0]):
@@ -162,7 +161,7 @@ def accelerate_joint(robot, t, limb, memory):
 @routine
 def aba(levels, robot, q, qd, tau, f_ext, memory, qdd):
     """ABA: qdd of q, qd, tau; joints are placed in memory."""
-    _, _, iv = dimensions(levels, robot)
+    _, _, iv = dimensions(levels)
     depth = len(levels)
     attacked = nonzero(f_ext)
     for g, _ in enumerate(levels[0]):
@@ -179,7 +178,7 @@ def aba(levels, robot, q, qd, tau, f_ext, memory, qdd):
                 subtract_wrenches(levels, own, count, t, 6 + iv + 6 * first, f_ext, mine)
             for limb in abreast(count):
                 articulate_joint(own, t, limb, mine)
-    spin, a = base_motion(robot, q, qd)
+    spin, a = base_motion(levels, robot, q, qd)
     a, al = base_acceleration(levels, robot, spin, a, tau, f_ext, memory, qdd)
     for g, _ in enumerate(levels[0]):
         own, count, first = group(levels, robot, g)
@@ -201,7 +200,8 @@ def base_acceleration(levels, robot, spin, a, tau, f_ext, memory, qdd):
 
     spin, a: those of `base_motion`.
     """
-    if robot[BASE_DOFS] == 0.0:
+    _, _, iv = dimensions(levels)
+    if iv == 0:
         return a, ZERO3
     m, h, inertia = base_body(robot)
     f, n = body_bias(h, inertia, spin)
@@ -224,7 +224,7 @@ def base_acceleration(levels, robot, spin, a, tau, f_ext, memory, qdd):
 @brief
 def forward_dynamics(levels, robot, q, qd, tau, f_ext, qdd):
     """ABA for unvalidated input."""
-    if not fits(levels, robot, q, qd, tau, f_ext):
+    if not fits(levels, q, qd, tau, f_ext):
         return False
     memory = stack(MEMORY)
     place(levels, robot, q, qd, memory)

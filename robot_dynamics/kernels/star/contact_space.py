@@ -7,7 +7,7 @@ and a column that nothing reads; behind those of the contacts come joints, QUAD 
 are the rows of the base and of its limb, of a joint's all.
 """
 
-from ...compiler import QUAD, abreast, combine, combine_rows, inline, lane, routine, to_lane
+from ...compiler import QUAD, abreast, combine, combine_rows, each, inline, lane, routine, to_lane
 from ..lanes import quad3, quad9, to_quad3
 from ..rows import part3, row3
 from ..scalar import ZERO3, add, cross, scale, sub, tmul
@@ -15,7 +15,6 @@ from .joint_space import respond_limbs, write_accelerations, write_base
 from .layout import (
     ATTITUDE,
     AXES,
-    BASE_DOFS,
     BASE_ROWS,
     ENTRIES,
     GROUP,
@@ -79,7 +78,7 @@ def path_joints(levels, limb, own, x, frame, memory, block, z):
     moment = cross(axis_of(o, memory), sub(x, quad3(memory, o + PLACE * GROUP)))
     c = moment if ahead >= own else ZERO3
     outer = less_outer(levels[1:], ahead, limb, memory)
-    combine(z, block, c, (*frame, AXIS), outer, (z, block + QUAD, QUAD))
+    combine(z, block, len(AXES), c, (*frame, AXIS), outer, (z, block + QUAD, QUAD))
 
 
 @inline
@@ -88,7 +87,7 @@ def divide_limb(levels, limb, memory, block, paths):
     z, y = paths
     for j, _ in enumerate(levels):
         pivot = lane(memory, in_memory(len(levels) - 1 - j, limb) + PIVOT * GROUP)
-        combine(y, block + j * QUAD, (pivot,), (z, block + j * QUAD, QUAD), (), (z, block, QUAD))
+        combine(y, block + j * QUAD, len(AXES), (pivot,), (z, block + j * QUAD, QUAD), (), (z, block, QUAD))
 
 
 @inline
@@ -109,29 +108,37 @@ def path_base(levels, limb, arm, frame, memory, block, first, paths):
     joints = y, block + first * QUAD, QUAD
     crossed = ((-w, v), o + AXIS, AXIS), ((w, -u), o, 2 * AXIS), ((-v, u), o, AXIS)
     for k, (factors, start, apart) in enumerate(crossed):
-        combine(z, block + k * QUAD, factors, (frames, start, apart), reach_of(levels, k, limb, memory), joints)
+        less = reach_of(levels, k, limb, memory)
+        combine(z, block + k * QUAD, len(AXES), factors, (frames, start, apart), less, joints)
     for k in range(3):
-        force = frames, o + k * AXIS, AXIS
-        combine(z, block + (3 + k) * QUAD, (1.0,), force, reach_of(levels, 3 + k, limb, memory), joints)
+        force, less = (frames, o + k * AXIS, AXIS), reach_of(levels, 3 + k, limb, memory)
+        combine(z, block + (3 + k) * QUAD, len(AXES), (1.0,), force, less, joints)
+
+
+@inline
+def contact_path(levels, memory, i, c, frames, block, paths):
+    """Block of z and y of the contact of point c, on row i, but for what `divide` does."""
+    points, o = frames
+    _, _, iv = dimensions(levels)
+    limb, first, own = limb_of(levels, iv, i)
+    mine, limb = group_memory(memory, limb // GROUP), limb % GROUP
+    frame = points, c * points.shape[1] + o
+    x = add(quad3(mine, in_memory(own, limb) + PLACE * GROUP), row3(points, c, o + ARM))
+    path_joints(levels, limb, own, x, frame, mine, block + first * QUAD, paths[0])
+    divide_limb(levels, limb, mine, block + first * QUAD, paths)
+    if iv > 0:
+        arm = sub(x, quad3(memory, in_memory(len(levels), 0) + PLACE * GROUP))
+        path_base(levels, limb, arm, frame, mine, block, first, paths)
 
 
 @routine
-def contact_paths(levels, robot, memory, contacts, frames, z, y):
+def contact_paths(levels, memory, contacts, frames, z, y):
     """`contact_space.contact_paths`, but for `divide`; memory: of `aba`, with attitudes."""
-    count, active, rows = contacts
-    points, o = frames
-    _, _, iv = dimensions(levels, robot)
-    for a in range(count):
-        c = active[a]
-        limb, first, own = limb_of(levels, iv, rows[c])
-        mine, limb = group_memory(memory, limb // GROUP), limb % GROUP
-        frame, block = (points, c * points.shape[1] + o), block_of(z, a)
-        x = add(quad3(mine, in_memory(own, limb) + PLACE * GROUP), row3(points, c, o + ARM))
-        path_joints(levels, limb, own, x, frame, mine, block + first * QUAD, z)
-        divide_limb(levels, limb, mine, block + first * QUAD, (z, y))
-        if iv > 0:
-            arm = sub(x, quad3(memory, in_memory(len(levels), 0) + PLACE * GROUP))
-            path_base(levels, limb, arm, frame, mine, block, first, (z, y))
+    counts, active, rows = contacts
+    for count in each(counts):
+        for a in range(count):
+            for c in each(active[a]):
+                contact_path(levels, memory, rows[c], c, frames, block_of(z, a), (z, y))
 
 
 @inline
@@ -148,15 +155,27 @@ def inverse_rows(M, H, N):
 
 
 @routine
-def divide(levels, robot, memory, count, n, z, y):
-    """y = D^-1 z of the blocks of `count` contacts and n - 3 count joints: the rows of a free base."""
-    if robot[BASE_DOFS] == 0.0:
+def divide(levels, memory, contacts, rows, z, y):
+    """y = D^-1 z of the blocks of so many contacts and `rows` less three for each joints: the rows of a free base."""
+    _, _, iv = dimensions(levels)
+    if iv == 0:
         return
     M, H, N = base_inverse(memory)
-    for b in range(blocks(count, n)):
-        block = block_of(z, b)
-        for k, factors in enumerate(inverse_rows(M, H, N)):
-            combine(y, block + k * QUAD, factors, (z, block, QUAD), (), (z, block, QUAD))
+    factors = inverse_rows(M, H, N)
+    for count in each(contacts):
+        for b in range(count):
+            divide_base(factors, len(AXES), block_of(z, b), (z, y))
+        for n in each(rows):
+            for b in range(count, blocks(count, n)):
+                divide_base(factors, QUAD, block_of(z, b), (z, y))
+
+
+@inline
+def divide_base(factors, n, block, paths):
+    """y = D^-1 z of a free base's rows, of the first n columns of a block; factors: rows of D^-1."""
+    z, y = paths
+    for k, row in enumerate(factors):
+        combine(y, block + k * QUAD, n, row, (z, block, QUAD), (), (z, block, QUAD))
 
 
 @inline
@@ -165,22 +184,19 @@ def blocks(count, n):
     return count + (n - 3 * count + QUAD - 1) // QUAD
 
 
-@routine
-def joint_path(levels, robot, memory, v, count, n, z, y):
-    """`contact_space.joint_path` of the joint with qd[v], but for `divide`."""
-    _, _, iv = dimensions(levels, robot)
-    c = column_of(z, count, n - 3 * count)
+@inline
+def carry_effort(levels, memory, v, c, z, y):
+    """Column at c of z and y, but for what `divide` does, of an effort on the joint with qd[v]."""
+    _, _, iv = dimensions(levels)
     depth = len(levels)
     limb = (v - iv) // depth
-    mine = group_memory(memory, limb // GROUP)
+    mine, lane_of = group_memory(memory, limb // GROUP), limb % GROUP
     for k in range(z.shape[0]):
         to_lane(z, c + k * QUAD, 0.0)
         to_lane(y, c + k * QUAD, 0.0)
-    lane_of = limb % GROUP
-    start = depth - 1 - (v - iv) % depth
     to_lane(z, c + v * QUAD, 1.0)
-    f, n = ZERO3, ZERO3
-    for t in range(start, depth):
+    n, f = ZERO3, ZERO3
+    for t in range(depth - 1 - (v - iv) % depth, depth):
         i = c + (iv + limb * depth + depth - 1 - t) * QUAD
         o = in_memory(t, lane_of)
         x = lane(z, i)
@@ -194,6 +210,14 @@ def joint_path(levels, robot, memory, v, count, n, z, y):
     if iv > 0:
         to_quad3(z, c, n)
         to_quad3(z, c + 3 * QUAD, f)
+
+
+@routine
+def joint_path(levels, memory, v, contacts, rows, z, y):
+    """`contact_space.joint_path` of the joint with qd[v], but for `divide`."""
+    for count in each(contacts):
+        for n in each(rows):
+            carry_effort(levels, memory, v, column_of(z, count, n - 3 * count), z, y)
 
 
 @inline
@@ -233,17 +257,17 @@ def couple_block(levels, g, out, by_base, path, column, paths):
     """Rows of A in the columns of a block. What stands behind these is written anew with those of the next block.
 
     out: A, where the rows begin, and from one to the next. by_base: `factors_of` the base's rows. path: place of the
-    limb's first row in a block, place of the path's first column, its axes. column: place of the block, and whether it
-    has that limb's rows.
+    limb's first row in a block, place of the path's first column, its axes. column: place of the block, how many of its
+    columns are read, and whether it has that limb's rows.
     """
     z, y = paths
     row, c, axes = path
-    block, shared = column
+    block, n, shared = column
     if shared:
         factors = pairs(by_base, factors_of(levels, axes, z, c + row))
-        combine_rows(out, g, factors, (y, block, QUAD), (y, block + row, QUAD))
+        combine_rows(out, n, g, factors, (y, block, QUAD), (y, block + row, QUAD))
     else:
-        combine_rows(out, g, alone(by_base), (y, block, QUAD), (y, block, QUAD))
+        combine_rows(out, n, g, alone(by_base), (y, block, QUAD), (y, block, QUAD))
 
 
 @inline
@@ -259,12 +283,13 @@ def couple_rows(levels, base, g, start, axes, contacts, paths, A):
     limb, first, _ = limb_of(levels, len(base), origin)
     path, by_base = (first * QUAD, c, axes), factors_of(base, axes, z, c)
     for b in range(count):
-        other, _, _ = limb_of(levels, len(base), starts[b])
         out = A, i * A.shape[1] + 3 * b, A.shape[1]
-        couple_block(levels, g, out, by_base, path, (block_of(y, b), other == limb), paths)
+        for there in each(starts[b]):
+            other, _, _ = limb_of(levels, len(base), there)
+            couple_block(levels, g, out, by_base, path, (block_of(y, b), len(AXES), other == limb), paths)
     for b in range(count, blocks(count, n)):
         out = A, i * A.shape[1] + 3 * count + QUAD * (b - count), A.shape[1]
-        couple_block(levels, g, out, by_base, path, (block_of(y, b), True), paths)
+        couple_block(levels, g, out, by_base, path, (block_of(y, b), QUAD, True), paths)
 
 
 @inline
@@ -273,19 +298,25 @@ def couple_all(levels, base, g, contacts, paths, A):
     count, n, starts = contacts
     z, _ = paths
     for a in range(count):
-        couple_rows(levels, base, g, (starts[a], block_of(z, a), 3 * a), AXES, contacts, paths, A)
+        for i in each(starts[a]):
+            couple_rows(levels, base, g, (i, block_of(z, a), 3 * a), AXES, contacts, paths, A)
     for s in range(n - 3 * count):
-        start = starts[count + s], column_of(z, count, s), 3 * count + s
-        couple_rows(levels, base, g, start, ONE_AXIS, contacts, paths, A)
+        for i in each(starts[count + s]):
+            start = i, column_of(z, count, s), 3 * count + s
+            couple_rows(levels, base, g, start, ONE_AXIS, contacts, paths, A)
 
 
 @routine
-def delassus_matrix(levels, robot, g, contacts, paths, A):
+def delassus_matrix(levels, g, contacts, paths, A):
     """`contact_space.delassus_matrix`, symmetric to rounding. contacts: as in `couple_rows`. paths: z, y."""
-    if robot[BASE_DOFS] > 0.0:
-        couple_all(levels, BASE_ROWS, g, contacts, paths, A)
-    else:
-        couple_all(levels, (), g, contacts, paths, A)
+    counts, rows, starts = contacts
+    _, _, iv = dimensions(levels)
+    for count in each(counts):
+        for n in each(rows):
+            if iv > 0:
+                couple_all(levels, BASE_ROWS, g, (count, n, starts), paths, A)
+            else:
+                couple_all(levels, (), g, (count, n, starts), paths, A)
 
 
 @inline
@@ -326,24 +357,36 @@ def load_path(levels, iv, start, y, o, f, memory):
     return (times3(y, o, f), times3(y, o + 3 * QUAD, f)) if iv > 0 else (ZERO3, ZERO3)
 
 
+@inline
+def load_paths(levels, iv, g, contacts, f, y, memory):
+    """`load_path` of all paths times g; returns the sums."""
+    counts, rows, starts = contacts
+    al, a = ZERO3, ZERO3
+    for count in each(counts):
+        for i in range(count):
+            for start in each(starts[i]):
+                force = scale(g, part3(f, 3 * i))
+                more = load_path(levels, iv, start, y, block_of(y, i), force, memory)
+                al, a = add(al, more[0]), add(a, more[1])
+        for n in each(rows):
+            for s in range(n - 3 * count):
+                for start in each(starts[count + s]):
+                    force = (g * f[3 * count + s],)
+                    more = load_path(levels, iv, start, y, column_of(y, count, s), force, memory)
+                    al, a = add(al, more[0]), add(a, more[1])
+    return al, a
+
+
 @routine
 def joint_response(levels, robot, memory, g, contacts, f, y, x):
     """`contact_space.joint_response`; contacts: as in `couple_rows`."""
-    count, n, starts = contacts
-    _, _, iv = dimensions(levels, robot)
+    _, _, iv = dimensions(levels)
     depth = len(levels)
     for k, _group in enumerate(levels[0]):
         for t in range(depth):
             for limb in abreast(GROUP):
                 to_lane(group_memory(memory, k), in_memory(t, limb) + LOAD * GROUP, 0.0)
-    al, a = ZERO3, ZERO3
-    for i in range(count):
-        more = load_path(levels, iv, starts[i], y, block_of(y, i), scale(g, part3(f, 3 * i)), memory)
-        al, a = add(al, more[0]), add(a, more[1])
-    for s in range(n - 3 * count):
-        force = (g * f[3 * count + s],)
-        more = load_path(levels, iv, starts[count + s], y, column_of(y, count, s), force, memory)
-        al, a = add(al, more[0]), add(a, more[1])
+    al, a = load_paths(levels, iv, g, contacts, f, y, memory)
     if iv > 0:
         write_base(quad9(memory, in_memory(depth, 0) + ATTITUDE * GROUP), al, a, x)
     for k, _group in enumerate(levels[0]):
@@ -381,7 +424,7 @@ def respond_limb(levels, base, first, limb, count, memory, y):
         for a in range(count):
             o = block_of(y, a)
             limb_rows = y, o + first * QUAD, QUAD
-            combine(y, o + (first + j) * QUAD, factors[0], (y, o, QUAD), factors[1], limb_rows)
+            combine(y, o + (first + j) * QUAD, len(AXES), factors[0], (y, o, QUAD), factors[1], limb_rows)
 
 
 @routine
@@ -413,7 +456,7 @@ def turn_base(R, count, y):
 @routine
 def respond_columns(levels, robot, memory, count, y):
     """`contact_space.respond_columns`."""
-    _, _, iv = dimensions(levels, robot)
+    _, _, iv = dimensions(levels)
     for g, _ in enumerate(levels[0]):
         _, limbs, first = group(levels, robot, g)
         mine = group_memory(memory, g)

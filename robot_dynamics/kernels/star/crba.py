@@ -70,7 +70,7 @@ def fill_limb(levels, limb, first, base, entries, columns, H):
 @routine
 def crba(levels, robot, q, H_out):
     """H(q) by CRBA."""
-    _, iq, iv = dimensions(levels, robot)
+    _, iq, iv = dimensions(levels)
     entries = stack(ENTRY_SIZE)
     columns = stack(WRENCH_SIZE)
     depth = len(levels)
@@ -95,7 +95,7 @@ def crba(levels, robot, q, H_out):
 @brief
 def mass_matrix(levels, robot, q, H_out):
     """H(q) by CRBA for an unvalidated q."""
-    limbs, iq, _ = dimensions(levels, robot)
+    limbs, iq, _ = dimensions(levels)
     if q.shape[0] != iq + limbs * len(levels) or not finite(q):
         return False
     crba(levels, robot, q, H_out)

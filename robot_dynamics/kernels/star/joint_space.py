@@ -5,14 +5,13 @@
 A limb's rows of H are factorised before the base's, whose 6x6 pivot is inverted as a whole.
 """
 
-from ...compiler import abreast, inline, lane, routine, to_lane
+from ...compiler import abreast, inline, lane, routine, stack, to_lane
 from ..lanes import quad3, quad9, to_quad3
 from ..link import add_blocks, body_blocks, body_force, project, shift_composite
-from ..rows import ARMATURE, GRAVITY, PARAMETERS, TURN, nonzero, part3, part3_to, part9
+from ..rows import ARMATURE, GRAVITY, part3, part3_to
 from ..scalar import (
     ZERO3,
     ZERO6,
-    ZERO9,
     acceleration_matrix,
     add,
     add6,
@@ -27,20 +26,18 @@ from ..scalar import (
     tmul,
 )
 from .layout import (
-    ANGULAR,
     ATTITUDE,
-    BASE_DOFS,
-    BORNE,
     ENTRIES,
     FORCE,
     GROUP,
-    LINEAR,
     LOAD,
     OFFSET,
+    OWN,
     PIVOT,
     RATE,
     REACH,
     TORQUE,
+    WRENCH_SIZE,
     axis_of,
     body_in_world,
     dimensions,
@@ -49,10 +46,9 @@ from .layout import (
     in_memory,
     parameter,
     remember_base,
-    to_base,
     write_body,
 )
-from .wrenches import wrench_on
+from .wrenches import base_less_wrench, less_wrench, spread_wrenches
 
 
 @inline
@@ -68,12 +64,11 @@ def carry_motion(o, d, motion, memory):
 
 
 @inline
-def bias_force(o, body, motion, memory):
-    """Force of the body in memory at o while qdd = 0, less the environment's (R3)."""
+def bias_force(body, motion):
+    """Force of a body while qdd = 0 (R3)."""
     m, h, J = body
     spin, al, a = motion
-    f, n = body_force(m, h, J, spin, al, acceleration_matrix(spin, al), a)
-    return sub(f, quad3(memory, o + FORCE * GROUP)), sub(n, quad3(memory, o + TORQUE * GROUP))
+    return body_force(m, h, J, spin, al, acceleration_matrix(spin, al), a)
 
 
 @inline
@@ -90,9 +85,10 @@ def enter_columns(columns, axis, d, t, u, limb, memory):
 
 
 @inline
-def open_limb(levels, robot, limb, motion, memory):
+def open_limb(levels, robot, limb, motion, wrench, memory):
     """Rows of H of the joints ahead, and efforts less C; motion: of their parent, as `carry_motion` takes it.
 
+    wrench: as in `less_wrench`, world axes.
     Returns what the parent feels: composite inertia, force, and the columns of unit accelerations, nearest first (C2).
     """
     if len(levels) == 0:
@@ -102,8 +98,9 @@ def open_limb(levels, robot, limb, motion, memory):
     d, axis = quad3(memory, o + OFFSET * GROUP), axis_of(o, memory)
     motion = carry_motion(o, d, motion, memory)
     m, h, J = body_in_world(o, memory)
-    f, n = bias_force(o, (m, h, J), motion, memory)
-    (mt, ht, Jt), ft, nt, columns = open_limb(levels[1:], robot, limb, motion, memory)
+    f, n = bias_force((m, h, J), motion)
+    f, n = less_wrench(f, n, wrench, t, limb)
+    (mt, ht, Jt), ft, nt, columns = open_limb(levels[1:], robot, limb, motion, wrench, memory)
     m, h, J, f, n = m + mt, add(h, ht), add6(J, Jt), add(f, ft), add(n, nt)
     to_lane(memory, o + LOAD * GROUP, lane(memory, o + LOAD * GROUP) - dot(axis, n))
     own = cross(axis, h), smul(J, axis)
@@ -127,16 +124,14 @@ def write_reach(columns, t, limb, memory):
 
 
 @inline
-def load_base(levels, robot, limb, motion, memory):
-    """What the base's origin bears of a limb and, in the lanes that hold it, of the base itself."""
+def load_base(levels, robot, limb, motion, wrench, memory):
+    """Open a limb and write what the base's origin bears of it."""
     c = in_memory(len(levels), limb)
-    body, f, n, columns = open_limb(levels, robot, limb, motion, memory)
+    (m, h, J), f, n, columns = open_limb(levels, robot, limb, motion, wrench, memory)
     write_reach(columns, len(levels) - 1, limb, memory)
-    m, h, J = body_in_world(c, memory)
-    fb, nb = bias_force(c, (m, h, J), motion, memory)
-    write_body(c + BORNE * GROUP, m + body[0], add(h, body[1]), add6(J, body[2]), memory)
-    to_quad3(memory, c + FORCE * GROUP, add(fb, f))
-    to_quad3(memory, c + TORQUE * GROUP, add(nb, n))
+    write_body(c, m, h, J, memory)
+    to_quad3(memory, c + FORCE * GROUP, f)
+    to_quad3(memory, c + TORQUE * GROUP, n)
 
 
 @inline
@@ -194,11 +189,10 @@ def less_joints(levels, limb, felt, memory):
 
 
 @inline
-def accelerate_joint(t, depth, limb, memory):
-    """Acceleration of joint t into LOAD, of those further in and of the base at LINEAR, ANGULAR."""
-    o, c = in_memory(t, limb), in_memory(depth, limb)
-    x = dot(quad3(memory, o + REACH * GROUP), quad3(memory, c + ANGULAR * GROUP))
-    x += dot(quad3(memory, o + (REACH + 3) * GROUP), quad3(memory, c + LINEAR * GROUP))
+def accelerate_joint(t, limb, a, al, memory):
+    """Acceleration of joint t into LOAD, of those further in and of the base's: a, al."""
+    o = in_memory(t, limb)
+    x = dot(quad3(memory, o + REACH * GROUP), al) + dot(quad3(memory, o + (REACH + 3) * GROUP), a)
     rest = lane(memory, o + LOAD * GROUP) - lane(memory, o + PIVOT * GROUP) * x
     to_lane(memory, o + LOAD * GROUP, rest)
 
@@ -214,8 +208,9 @@ def less_joint(t, s, limb, memory):
 @inline
 def base_motion(levels, robot, qd, memory):
     """Motion of the base while qdd = 0, as it follows from qd, the world accelerating at -g."""
+    _, _, iv = dimensions(levels)
     spin, v = ZERO3, ZERO3
-    if robot[BASE_DOFS] > 0.0:
+    if iv > 0:
         R = quad9(memory, in_memory(len(levels), 0) + ATTITUDE * GROUP)
         spin, v = mul(R, part3(qd, 0)), mul(R, part3(qd, 3))
     return spin, ZERO3, sub(cross(spin, v), part3(robot, GRAVITY))
@@ -223,7 +218,7 @@ def base_motion(levels, robot, qd, memory):
 
 @inline
 def write_efforts(levels, count, iv, tau, added, memory):
-    """Efforts of the joints, what is added to their pivots, and no wrenches of the environment."""
+    """Efforts of the joints, and what is added to their pivots."""
     depth = len(levels)
     for limb in abreast(count):
         for j, _level in enumerate(levels):
@@ -231,52 +226,33 @@ def write_efforts(levels, count, iv, tau, added, memory):
             k = iv + limb * depth + j
             to_lane(memory, o + LOAD * GROUP, lane(tau, k))
             to_lane(memory, o + PIVOT * GROUP, lane(added, k))
-    for t in range(depth + 1):
-        for limb in abreast(GROUP):
-            to_quad3(memory, in_memory(t, limb) + FORCE * GROUP, ZERO3)
-            to_quad3(memory, in_memory(t, limb) + TORQUE * GROUP, ZERO3)
 
 
 @inline
-def push(o, f, n, memory):
-    """Write the environment's wrench, row axes, on the body in memory at o."""
-    R = quad9(memory, o + ATTITUDE * GROUP)
-    to_quad3(memory, o + FORCE * GROUP, mul(R, f))
-    to_quad3(memory, o + TORQUE * GROUP, mul(R, n))
-
-
-@inline
-def push_limbs(levels, own, count, i, f_ext, memory):
-    """Write the environment's wrenches on the bodies of a group; i: as in `spread_wrenches`."""
-    for t in range(len(levels)):
-        for limb in range(count):
-            f, n = wrench_on(levels, own, limb, len(levels) - 1 - t, i, f_ext)
-            push(in_memory(t, limb), f, n, memory)
-
-
-@inline
-def push_base(levels, robot, f_ext, memory):
-    """Write the environment's wrench on a free base."""
-    turn = part9(robot, PARAMETERS + TURN)
-    push(in_memory(len(levels), 0), tmul(turn, part3(f_ext, 9)), tmul(turn, part3(f_ext, 6)), memory)
+def turn_wrenches(levels, count, wrench, memory):
+    """Have the wrenches that `spread_wrenches` wrote in world axes."""
+    x, s = wrench
+    for t in range(len(levels) if s > 0 else 0):
+        for limb in abreast(count):
+            R, o = quad9(memory, in_memory(t, limb) + ATTITUDE * GROUP), t * 6 * GROUP + limb
+            to_quad3(x, o, mul(R, quad3(x, o)))
+            to_quad3(x, o + 3 * GROUP, mul(R, quad3(x, o + 3 * GROUP)))
 
 
 @routine
 def factor_limbs(levels, robot, qd, tau, f_ext, added, memory):
     """H = L^T D L of the limbs, and L^-T (tau - C); needs `update_motion`."""
-    _, _, iv = dimensions(levels, robot)
+    _, _, iv = dimensions(levels)
+    spread = stack(WRENCH_SIZE)
     motion = base_motion(levels, robot, qd, memory)
-    attacked = nonzero(f_ext)
     for g, _ in enumerate(levels[0]):
         own, count, first = group(levels, robot, g)
         mine = group_memory(memory, g)
         write_efforts(levels, count, iv + first, tau, added, mine)
-        if attacked:
-            push_limbs(levels, own, count, 6 + iv + 6 * first, f_ext, mine)
-            if g == 0 and iv > 0:
-                push_base(levels, robot, f_ext, mine)
+        wrench = spread, spread_wrenches(levels, own, count, 6 + iv + 6 * first, f_ext, spread)
+        turn_wrenches(levels, count, wrench, mine)
         for limb in abreast(count):
-            load_base(levels, own, limb, motion, mine)
+            load_base(levels, own, limb, motion, wrench, mine)
         factorize_limbs(len(levels), count, mine)
 
 
@@ -287,23 +263,36 @@ def write_base(R, al, a, qdd):
     part3_to(qdd, 3, tmul(R, a))
 
 
+@inline
+def base_bias(robot, R, body, motion, f_ext):
+    """Force of a free base while qdd = 0, less the environment's, world axes."""
+    f, n = bias_force(body, motion)
+    if f_ext.shape[0] == 0:
+        return f, n
+    fe, ne = base_less_wrench(robot, ZERO3, ZERO3, f_ext)
+    return add(f, mul(R, fe)), add(n, mul(R, ne))
+
+
 @routine
-def accelerate_base(levels, robot, tau, memory, qdd):
+def accelerate_base(levels, robot, qd, tau, f_ext, memory, qdd):
     """Acceleration of a free base, world axes, and in its own axes into qdd."""
-    M, H, N, f, n = ZERO6, ZERO9, ZERO6, ZERO3, ZERO3
+    base = in_memory(len(levels), 0)
+    R = quad9(memory, base + ATTITUDE * GROUP)
+    m, h, J = body_in_world(base + OWN * GROUP, memory)
+    f, n = base_bias(robot, R, (m, h, J), base_motion(levels, robot, qd, memory), f_ext)
+    M, H, N = body_blocks(m, h, J)
     for g, _ in enumerate(levels[0]):
         _, count, _ = group(levels, robot, g)
         mine = group_memory(memory, g)
         for limb in abreast(count):
             c = in_memory(len(levels), limb)
-            m, h, J = body_in_world(c + BORNE * GROUP, mine)
+            m, h, J = body_in_world(c, mine)
             felt = body_blocks(m, h, J), quad3(mine, c + FORCE * GROUP), quad3(mine, c + TORQUE * GROUP)
             blocks, fl, nl = less_joints(levels, limb, felt, mine)
             M, H, N = add_blocks((M, H, N), blocks)
             f, n = add(f, fl), add(n, nl)
     M, H, N = inverse_blocks(M, H, N)
     remember_base(memory, M, H, N)
-    R = quad9(memory, in_memory(len(levels), 0) + ATTITUDE * GROUP)
     a, al = apply_blocks(M, H, N, sub(mul(R, part3(tau, 3)), f), sub(mul(R, part3(tau, 0)), n))
     write_base(R, al, a, qdd)
     return a, al
@@ -315,16 +304,17 @@ def factorize(levels, robot, qd, tau, f_ext, added, memory, qdd):
 
     Returns the acceleration of the base, linear and angular, world axes; in its own axes, into qdd.
     """
+    _, _, iv = dimensions(levels)
     factor_limbs(levels, robot, qd, tau, f_ext, added, memory)
-    if robot[BASE_DOFS] > 0.0:
-        return accelerate_base(levels, robot, tau, memory, qdd)
+    if iv > 0:
+        return accelerate_base(levels, robot, qd, tau, f_ext, memory, qdd)
     return ZERO3, ZERO3
 
 
 @routine
 def free_motion(levels, robot, qd, tau, f_ext, added, memory, qdd):
     """qdd = H^-1 (tau - C), as `tree.joint_space.free_motion`."""
-    _, _, iv = dimensions(levels, robot)
+    _, _, iv = dimensions(levels)
     a, al = factorize(levels, robot, qd, tau, f_ext, added, memory, qdd)
     for g, _ in enumerate(levels[0]):
         _, count, first = group(levels, robot, g)
@@ -337,12 +327,10 @@ def free_motion(levels, robot, qd, tau, f_ext, added, memory, qdd):
 def respond_limbs(levels, count, a, al, memory):
     """Accelerations of joints into LOAD, of what is there, L^-T x, and of the base's: a, al, world axes."""
     depth = len(levels)
-    to_base(levels, LINEAR, a, memory)
-    to_base(levels, ANGULAR, al, memory)
     for j in range(depth):
         t = depth - 1 - j
         for limb in abreast(count):
-            accelerate_joint(t, depth, limb, memory)
+            accelerate_joint(t, limb, a, al, memory)
         for s in range(t + 1, depth):
             for limb in abreast(count):
                 less_joint(t, s, limb, memory)

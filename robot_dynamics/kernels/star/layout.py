@@ -4,7 +4,9 @@
 
 `robot` is the robot as made by `pack`: the rows of world and base, then those of the limbs in lanes. Joints are counted
 from the tip: the one at hand is `len(levels) - 1`. `levels`, a tuple with one entry per joint that is still ahead, is
-what recursions walk along; an entry has one for each group of limbs that go abreast. `limb`: its lane.
+what recursions walk along. An entry has one for each group of limbs that go abreast: a tuple of as many () as lanes of
+the last group have no limb, and of GROUP more where the base is fixed. So all that is known at compile time, and costs
+a call from Python nothing where all lanes hold limbs of a free base. `limb`: its lane.
 """
 
 import numpy as np
@@ -36,7 +38,7 @@ from ..rows import (
 )
 from ..scalar import ZERO3, quaternion_matrix, scale, sincos
 
-Levels = tuple[tuple[tuple[int, ...], ...], ...]
+Levels = tuple[tuple[tuple[tuple[()], ...], ...], ...]
 """Type of `levels`."""
 
 GROUP, GROUPS = QUAD, 2
@@ -54,26 +56,27 @@ it."""
 EFFORT, ANGLE = 32, U
 """Joint effort, and until E is made of it the joint angle, for ABA."""
 SPIN, LINEAR, ANGULAR, RATE = 23, 26, 29, 33
-"""Angular velocity; acceleration of the origin, and angular one; joint rate: for ABA in its own axes, else in world
-axes."""
-ATTITUDE, PLACE, OFFSET, SPEED, BODY_M, BODY_H, BODY_I = 0, 9, 12, 15, 34, 35, 38
-"""In world axes, in memory that ABA does not use: pose; origin from the parent's; velocity of the origin; m, h, I of
-the body."""
-FORCE, TORQUE, PIVOT, LOAD, REACH, ENTRIES, JOINT = 44, 47, 50, 51, 52, 58, 66
-"""The environment's wrench on the body; pivot D, then 1/D; effort less C, L^-T times it, then the acceleration; what
-the base feels of a unit acceleration, moment and force; entries of the row of H, then of L, with the joints further
-in. Number of columns."""
-BORNE = PIVOT - BODY_M
-"""How far behind those of the base's own body the m, h, I stand of all that its origin bears: it has no row of H."""
+"""Angular velocity; acceleration of the origin, and angular one; joint rate: in ABA, of the joint in its own axes."""
+ATTITUDE, PLACE, OFFSET, SPEED, BODY_M, BODY_H, BODY_I = 0, 9, 12, 26, 34, 35, 38
+"""In world axes, as SPIN outside of ABA: pose; origin from the parent's; velocity of the origin; m, h, I of the body.
+Poses and twists of the base stand in the first lane."""
+PIVOT, LOAD, ENTRIES, JOINT = 44, 45, 46, 54
+"""Pivot D, then 1/D; effort less C, L^-T times it, then the acceleration; entries of the row of H, then of L, with the
+joints further in. Number of columns."""
+REACH = SPIN
+"""What the base feels of a unit acceleration, moment and force; takes the place of the twist, which must be read before
+H is factorised. What H follows from stays: a step may be solved again."""
+FORCE, TORQUE = 15, 18
+"""What the base's origin bears of a limb besides its m, h, I, which stand where a joint has those of its body."""
+OWN = PIVOT - BODY_M
+"""How far behind those the m, h, I of the base's own body stand, in the first lane: it has no row of H."""
 COSINE, SINE = PIVOT, LOAD
 """Of the joint angle, until the rows of H are opened."""
 PASSED_M, PASSED_H, PASSED_N, PASSED_F, PASSED_T, PASSED_SIZE = 0, 6, 15, 21, 24, 27
 """Columns of the articulated inertia and bias force that a joint passes to its parent, and their number."""
 
-COUNT, BASE_DOFS, OWN = 2 * PARAMETERS, 2 * PARAMETERS + 1, 2 * PARAMETERS + 2
-HEAD = 80
-"""Behind the rows of world and base: how many limbs, 6 or 0 for the base, how many limbs of the group; length of all,
-whole cache lines."""
+HEAD = (2 * PARAMETERS + LANES - 1) // LANES * LANES
+"""Length of the rows of world and base, whole cache lines."""
 
 PASSED = (MOST_JOINTS + 1) * JOINT * GROUP
 BASE = PASSED + PASSED_SIZE * GROUP
@@ -104,13 +107,9 @@ def shape(topology: np.ndarray, parameters: np.ndarray, floating_base: bool) -> 
     return (limbs, depth) if (parent == chains).all() and (plain & unspun).all() else None
 
 
-def levels_of(limbs: int, depth: int) -> Levels:
-    """What recursions walk along: an entry per joint of a limb, in it one per group.
-
-    That of a group is empty where all lanes of all groups hold limbs: where loops are known to fill a register, there
-    is no code for the rest.
-    """
-    group = () if limbs % GROUP == 0 else (0,)
+def levels_of(limbs: int, depth: int, floating_base: bool) -> Levels:
+    """What recursions walk along: an entry per joint of a limb, in it one per group."""
+    group = ((),) * (-limbs % GROUP + (0 if floating_base else GROUP))
     return ((group,) * -(-limbs // GROUP),) * depth
 
 
@@ -120,8 +119,6 @@ def pack(parameters: np.ndarray, limbs: int, depth: int) -> np.ndarray:
     groups = -(-limbs // GROUP)
     out = aligned((groups, HEAD + depth * PARAMETERS * GROUP))
     out[:, : first * PARAMETERS] = parameters[:first].ravel()
-    out[:, COUNT], out[:, BASE_DOFS] = limbs, 6 * (first - 1)
-    out[:, OWN] = [min(GROUP, limbs - g * GROUP) for g in range(groups)]
     lanes = out[:, HEAD:].reshape(groups, depth, PARAMETERS, GROUP)
     for limb, own in enumerate(parameters[first:].reshape(limbs, depth, PARAMETERS)):
         lanes[limb // GROUP, :, :, limb % GROUP] = own[::-1]
@@ -133,7 +130,7 @@ def group(levels, robot, g):
     """Packed figures of a group, which takes the place of `robot`; how many limbs it has; first of its joints."""
     depth = len(levels)
     own = robot[g * (HEAD + depth * PARAMETERS * GROUP) :]
-    count = GROUP if len(levels[0][0]) == 0 else int(own[OWN])
+    count = GROUP - len(levels[0][0]) % GROUP if g == len(levels[0]) - 1 else GROUP
     return own, count, g * GROUP * depth
 
 
@@ -211,16 +208,16 @@ def kept_joint(robot, t, limb, memory):
 
 
 @inline
-def dimensions(levels, robot):
+def dimensions(levels):
     """Number of limbs, and the place of the first limb's joints in q and in qd."""
-    base = int(robot[BASE_DOFS])
-    return int(robot[COUNT]), base + 1 if base > 0 else 0, base
+    absent, fixed = len(levels[0][0]) % GROUP, len(levels[0][0]) // GROUP
+    return GROUP * len(levels[0]) - absent, 7 * (1 - fixed), 6 * (1 - fixed)
 
 
 @inline
-def fits(levels, robot, q, qd, u, f_ext):
+def fits(levels, q, qd, u, f_ext):
     """Whether the vectors have the lengths nq, nv, nv, and all are finite."""
-    limbs, iq, iv = dimensions(levels, robot)
+    limbs, iq, iv = dimensions(levels)
     joints = limbs * len(levels)
     if q.shape[0] != iq + joints or qd.shape[0] != iv + joints or u.shape[0] != iv + joints:
         return False
@@ -228,10 +225,11 @@ def fits(levels, robot, q, qd, u, f_ext):
 
 
 @inline
-def base_motion(robot, q, qd):
+def base_motion(levels, robot, q, qd):
     """Angular velocity of the base and acceleration of its origin while qdd = 0; the world accelerates at -g."""
     g = part3(robot, GRAVITY)
-    if robot[BASE_DOFS] == 0.0:
+    _, _, iv = dimensions(levels)
+    if iv == 0:
         return ZERO3, scale(-1.0, g)
     Q = part4(q, 3)
     return part3(qd, 0), root_motion(quaternion_matrix(Q[0], Q[1], Q[2], Q[3]), part3(qd, 0), part3(qd, 3), g)

@@ -19,15 +19,14 @@ from ..scalar import (
     mul,
     quaternion_matrix,
     scale,
-    scale6,
     sincos,
 )
 from .layout import (
     ATTITUDE,
-    BASE_DOFS,
     COSINE,
     GROUP,
     OFFSET,
+    OWN,
     PLACE,
     RATE,
     SINE,
@@ -44,7 +43,6 @@ from .layout import (
     parameter,
     rank,
     rigid_body,
-    to_base,
     write_body,
 )
 
@@ -54,6 +52,12 @@ def books(m, h, J, x, spin, v):
     """First moment, linear and angular momentum about the world's origin, and energy of a body with its origin at x."""
     f, n = body_momentum(m, h, J, spin, v)
     return add(h, scale(m, x)), f, add(n, cross(x, f)), 0.5 * (dot(v, f) + dot(spin, n))
+
+
+@inline
+def add_books(a, b):
+    """Sum of two `books`."""
+    return add(a[0], b[0]), add(a[1], b[1]), add(a[2], b[2]), a[3] + b[3]
 
 
 @inline
@@ -67,69 +71,78 @@ def turn_joint(t, limb, angle, rate, memory):
 
 
 @inline
-def move_joint(robot, t, limb, memory):
-    """Write pose, twist and inertia of joint t, turned, from its parent's; returns `books` of the body behind it."""
-    o, c = in_memory(t, limb), in_memory(t + 1, limb)
-    at_rest, p = quad9(robot, parameter(t, R0, limb)), quad3(robot, parameter(t, P0, limb))
-    E, p = revolute_placement(at_rest, p, lane(memory, o + COSINE * GROUP), lane(memory, o + SINE * GROUP))
-    rate = lane(memory, o + RATE * GROUP)
-    Rc = quad9(memory, c + ATTITUDE * GROUP)
-    spin = quad3(memory, c + SPIN * GROUP)
-    R, d = matmul(Rc, E), mul(Rc, p)
-    x = add(quad3(memory, c + PLACE * GROUP), d)
-    v = velocity_off(quad3(memory, c + SPEED * GROUP), spin, d)
-    spin = plus_along(spin, rate, (R[2], R[5], R[8]))
-    m, h, inertia = rigid_body(robot, t, limb)
-    h, J = mul(R, h), congruence(R, inertia)
+def write_motion(o, motion, memory):
+    """Write attitude, origin, angular velocity and velocity of the origin, world axes."""
+    R, x, spin, v = motion
     to_quad9(memory, o + ATTITUDE * GROUP, R)
-    to_quad3(memory, o + OFFSET * GROUP, d)
     to_quad3(memory, o + PLACE * GROUP, x)
     to_quad3(memory, o + SPIN * GROUP, spin)
     to_quad3(memory, o + SPEED * GROUP, v)
-    write_body(o, m, h, J, memory)
-    moment, linear, angular, energy = books(m, h, J, x, spin, v)
-    return moment, linear, angular, energy + 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
 
 
 @inline
-def move_limb(levels, robot, limb, memory):
-    """`move_joint` of the joints ahead; returns their sums."""
+def motion_at(o, memory):
+    """What `write_motion` wrote."""
+    R, x = quad9(memory, o + ATTITUDE * GROUP), quad3(memory, o + PLACE * GROUP)
+    return R, x, quad3(memory, o + SPIN * GROUP), quad3(memory, o + SPEED * GROUP)
+
+
+@inline
+def move_joint(robot, t, limb, motion, memory):
+    """Write pose, twist and inertia of joint t, turned; motion: its parent's, as in `write_motion`.
+
+    Returns its own, and `books` of the body behind it.
+    """
+    Rc, xc, spin, v = motion
+    o = in_memory(t, limb)
+    at_rest, p = quad9(robot, parameter(t, R0, limb)), quad3(robot, parameter(t, P0, limb))
+    E, p = revolute_placement(at_rest, p, lane(memory, o + COSINE * GROUP), lane(memory, o + SINE * GROUP))
+    rate = lane(memory, o + RATE * GROUP)
+    R, d = matmul(Rc, E), mul(Rc, p)
+    x = add(xc, d)
+    v = velocity_off(v, spin, d)
+    spin = plus_along(spin, rate, (R[2], R[5], R[8]))
+    m, h, inertia = rigid_body(robot, t, limb)
+    h, J = mul(R, h), congruence(R, inertia)
+    to_quad3(memory, o + OFFSET * GROUP, d)
+    write_motion(o, (R, x, spin, v), memory)
+    write_body(o, m, h, J, memory)
+    moment, linear, angular, energy = books(m, h, J, x, spin, v)
+    energy += 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
+    return (R, x, spin, v), (moment, linear, angular, energy)
+
+
+@inline
+def move_limb(levels, robot, limb, motion, memory, sums):
+    """`move_joint` of the joints ahead; returns `sums` with theirs."""
     if len(levels) == 0:
-        return ZERO3, ZERO3, ZERO3, 0.0
-    moment, linear, angular, energy = move_joint(robot, len(levels) - 1, limb, memory)
-    m, f, n, e = move_limb(levels[1:], robot, limb, memory)
-    return add(moment, m), add(linear, f), add(angular, n), energy + e
+        return sums
+    motion, more = move_joint(robot, len(levels) - 1, limb, motion, memory)
+    return move_limb(levels[1:], robot, limb, motion, memory, add_books(sums, more))
 
 
 @inline
 def move_base(levels, robot, q, qd, memory):
-    """Write pose and twist of the base for all limbs, its inertia for the first; returns its `books`."""
+    """Write pose, twist and inertia of the base; returns its motion and its `books`."""
     R, x, spin, v = IDENTITY, ZERO3, ZERO3, ZERO3
-    if robot[BASE_DOFS] > 0.0:
+    _, _, iv = dimensions(levels)
+    if iv > 0:
         Q = part4(q, 3)
         R, x = quaternion_matrix(Q[0], Q[1], Q[2], Q[3]), part3(q, 0)
         spin, v = in_world(R, part3(qd, 0)), in_world(R, part3(qd, 3))
     m, h, inertia = base_body(robot)
-    h, J = mul(R, h), congruence(R, inertia)
-    for g, _ in enumerate(levels[0]):
-        mine = group_memory(memory, g)
-        for limb in abreast(GROUP):
-            o = in_memory(len(levels), limb)
-            own = 1.0 if g * GROUP + limb == 0 else 0.0
-            to_quad9(mine, o + ATTITUDE * GROUP, R)
-            write_body(o, own * m, scale(own, h), scale6(own, J), mine)
-        to_base(levels, PLACE, x, mine)
-        to_base(levels, SPIN, spin, mine)
-        to_base(levels, SPEED, v, mine)
-    return books(m, h, J, x, spin, v)
+    h, J, o = mul(R, h), congruence(R, inertia), in_memory(len(levels), 0)
+    write_motion(o, (R, x, spin, v), memory)
+    write_body(o + OWN * GROUP, m, h, J, memory)
+    return (R, x, spin, v), books(m, h, J, x, spin, v)
 
 
 @routine
 def update_motion(levels, robot, memory, q, qd, out):
     """`tree.joint_space.update_motion` of all joints; its sums into `out` (10,)."""
-    _, iq, iv = dimensions(levels, robot)
+    _, iq, iv = dimensions(levels)
     depth = len(levels)
-    moment, linear, angular, energy = move_base(levels, robot, q, qd, memory)
+    motion, sums = move_base(levels, robot, q, qd, memory)
     for g, _ in enumerate(levels[0]):
         own, count, first = group(levels, robot, g)
         mine = group_memory(memory, g)
@@ -138,24 +151,19 @@ def update_motion(levels, robot, memory, q, qd, out):
                 k = first + limb * depth + j
                 turn_joint(depth - 1 - j, limb, lane(q, iq + k), lane(qd, iv + k), mine)
         for limb in abreast(count):
-            more = move_limb(levels, own, limb, mine)
-            moment = add(moment, more[0])
-            linear = add(linear, more[1])
-            angular = add(angular, more[2])
-            energy += more[3]
-    part3_to(out, 0, moment)
-    part3_to(out, 3, linear)
-    part3_to(out, 6, angular)
-    out[9] = energy
+            sums = move_limb(levels, own, limb, motion, mine, sums)
+    part3_to(out, 0, sums[0])
+    part3_to(out, 3, sums[1])
+    part3_to(out, 6, sums[2])
+    out[9] = sums[3]
 
 
 @routine
 def second_moment(levels, robot, memory):
     """Rotational inertia of a robot with a free base about the world's origin, at the poses of `update_motion`."""
     base = in_memory(len(levels), 0)
-    R, x = quad9(memory, base + ATTITUDE * GROUP), quad3(memory, base + PLACE * GROUP)
-    m, h, inertia = base_body(robot)
-    total = shift_composite(x, m, mul(R, h), congruence(R, inertia))[1]
+    m, h, J = body_in_world(base + OWN * GROUP, memory)
+    total = shift_composite(quad3(memory, base + PLACE * GROUP), m, h, J)[1]
     for g, _ in enumerate(levels[0]):
         _, count, _ = group(levels, robot, g)
         mine = group_memory(memory, g)
@@ -168,51 +176,57 @@ def second_moment(levels, robot, memory):
 
 
 @inline
-def turn_on(t, limb, memory):
-    """Write the twist of joint t from its parent's, rounded as in `move_joint`."""
-    o, c = in_memory(t, limb), in_memory(t + 1, limb)
-    spin = quad3(memory, c + SPIN * GROUP)
-    v = velocity_off(quad3(memory, c + SPEED * GROUP), spin, quad3(memory, o + OFFSET * GROUP))
+def turn_on(levels, limb, spin, v, memory):
+    """Write the twists of the joints ahead, rounded as in `move_joint`; spin, v: of their parent."""
+    if len(levels) == 0:
+        return
+    o = in_memory(len(levels) - 1, limb)
+    v = velocity_off(v, spin, quad3(memory, o + OFFSET * GROUP))
+    spin = plus_along(spin, lane(memory, o + RATE * GROUP), axis_of(o, memory))
+    to_quad3(memory, o + SPIN * GROUP, spin)
     to_quad3(memory, o + SPEED * GROUP, v)
-    to_quad3(memory, o + SPIN * GROUP, plus_along(spin, lane(memory, o + RATE * GROUP), axis_of(o, memory)))
+    turn_on(levels[1:], limb, spin, v, memory)
 
 
 @routine
 def update_base_twist(levels, robot, memory, qd):
     """Twists of a free base with the velocity qd, and of all joints, at the poses and rates of `update_motion`."""
-    depth = len(levels)
-    R = quad9(memory, in_memory(depth, 0) + ATTITUDE * GROUP)
+    o = in_memory(len(levels), 0)
+    R = quad9(memory, o + ATTITUDE * GROUP)
+    spin, v = in_world(R, part3(qd, 0)), in_world(R, part3(qd, 3))
+    to_quad3(memory, o + SPIN * GROUP, spin)
+    to_quad3(memory, o + SPEED * GROUP, v)
     for g, _ in enumerate(levels[0]):
         _, count, _ = group(levels, robot, g)
-        mine = group_memory(memory, g)
-        to_base(levels, SPIN, in_world(R, part3(qd, 0)), mine)
-        to_base(levels, SPEED, in_world(R, part3(qd, 3)), mine)
-        for j in range(depth):
-            for limb in abreast(count):
-                turn_on(depth - 1 - j, limb, mine)
+        for limb in abreast(count):
+            turn_on(levels, limb, spin, v, group_memory(memory, g))
 
 
 @routine
 def displace_all(levels, robot, memory, d):
     """Move the base and all joints by d, world axes."""
+    displace(in_memory(len(levels), 0), d, memory)
     for g, _ in enumerate(levels[0]):
         _, count, _ = group(levels, robot, g)
-        mine = group_memory(memory, g)
-        for t in range(len(levels) + 1):
+        for t in range(len(levels)):
             for limb in abreast(count):
-                o = in_memory(t, limb) + PLACE * GROUP
-                to_quad3(mine, o, add(quad3(mine, o), d))
+                displace(in_memory(t, limb), d, group_memory(memory, g))
+
+
+@inline
+def displace(o, d, memory):
+    """Move what is in memory at o by d."""
+    o += PLACE * GROUP
+    to_quad3(memory, o, add(quad3(memory, o), d))
 
 
 @routine
 def write_rows(levels, robot, memory, seen, w):
     """Copy poses and twists of world, base and the joints whose rows are `seen` to the workspace of `tree`."""
-    _, _, iv = dimensions(levels, robot)
-    write_row(0, IDENTITY, ZERO3, ZERO3, ZERO3, w)
+    _, _, iv = dimensions(levels)
+    write_row(0, (IDENTITY, ZERO3, ZERO3, ZERO3), w)
     if iv > 0:
-        o = in_memory(len(levels), 0)
-        R, x = quad9(memory, o + ATTITUDE * GROUP), quad3(memory, o + PLACE * GROUP)
-        write_row(1, R, x, quad3(memory, o + SPIN * GROUP), quad3(memory, o + SPEED * GROUP), w)
+        write_row(1, motion_at(in_memory(len(levels), 0), memory), w)
     for k in range(seen.shape[0]):
         i = seen[k]
         if i < 0:
@@ -220,14 +234,13 @@ def write_rows(levels, robot, memory, seen, w):
         if i <= iv // 6:  # world and base
             continue
         limb, t = rank(levels, iv, i)
-        mine, o = group_memory(memory, limb // GROUP), in_memory(t, limb % GROUP)
-        R, x = quad9(mine, o + ATTITUDE * GROUP), quad3(mine, o + PLACE * GROUP)
-        write_row(i, R, x, quad3(mine, o + SPIN * GROUP), quad3(mine, o + SPEED * GROUP), w)
+        write_row(i, motion_at(in_memory(t, limb % GROUP), group_memory(memory, limb // GROUP)), w)
 
 
 @inline
-def write_row(i, R, x, spin, v, w):
-    """Write pose and twist of a row."""
+def write_row(i, motion, w):
+    """Write pose and twist of a row; motion: as in `write_motion`."""
+    R, x, spin, v = motion
     set9(w, i, rows.RW, R)
     set3(w, i, rows.XW, x)
     set3(w, i, rows.W, spin)
@@ -252,7 +265,7 @@ def twist_limb(levels, limb, iv, qd, memory, twist, out):
 @routine
 def twists(levels, robot, memory, seen, qd, o, w):
     """`tree.joint_space.update_twists` of a free base and of `seen` rows."""
-    _, _, iv = dimensions(levels, robot)
+    _, _, iv = dimensions(levels)
     out = stack(WRENCH_SIZE)
     spin, v = ZERO3, ZERO3
     if iv > 0:

@@ -53,9 +53,9 @@ def rnea_limb(levels, robot, limb, place, state, wrench, motion, tau):
 @routine
 def rnea(levels, robot, q, qd, qdd, f_ext, tau):
     """RNEA: tau of q, qd, qdd."""
-    _, iq, iv = dimensions(levels, robot)
+    _, iq, iv = dimensions(levels)
     spread, x = stack(WRENCH_SIZE), stack(JOINT_SIZE)
-    w, a = base_motion(robot, q, qd)
+    w, a = base_motion(levels, robot, q, qd)
     al = ZERO3
     if iv > 0:
         al = part3(qdd, 0)
@@ -81,7 +81,7 @@ def rnea(levels, robot, q, qd, qdd, f_ext, tau):
 @brief
 def inverse_dynamics(levels, robot, q, qd, qdd, f_ext, tau):
     """RNEA for unvalidated input."""
-    if not fits(levels, robot, q, qd, qdd, f_ext):
+    if not fits(levels, q, qd, qdd, f_ext):
         return False
     rnea(levels, robot, q, qd, qdd, f_ext, tau)
     return True

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrenches of the environment on the bodies of a star. `f_ext` is [n, f] per body (6 nb,), link axes, or empty."""
 
-from ...compiler import abreast, inline, lane, to_lane
+from ...compiler import abreast, anywhere, inline, lane, to_lane
 from ..lanes import quad3, quad9, to_quad3
 from ..rows import PARAMETERS, TURN, nonzero, part3, part9
 from ..scalar import sub, tmul
@@ -16,7 +16,7 @@ def spread_wrenches(levels, own, limbs, i, f_ext, out):
     Returns how far a lane's numbers stand apart in `out`: 0 without wrenches, one zero serves all.
     """
     depth = len(levels)
-    if not nonzero(f_ext):
+    if not anywhere(nonzero(f_ext)):
         for limb in abreast(GROUP):
             to_lane(out, limb, 0.0)
         return 0
