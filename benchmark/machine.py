@@ -8,25 +8,11 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 import numba
-from numba.core.registry import cpu_target
 
 from robot_dynamics.compiler import LANES, QUAD
+from robot_dynamics.compiler.processor import REGISTER_BITS
 
 OUTPUT = Path("report")
-EIGHT_NUMBERS = """
-define <8 x double> @sum(<8 x double> %a, <8 x double> %b) "min-legal-vector-width"="512" {
-  %c = fadd <8 x double> %a, %b
-  ret <8 x double> %c
-}
-"""
-REGISTERS = {"zmm": "512 bit", "ymm": "256 bit"}
-"""Width of vector registers by their names."""
-
-
-def registers() -> str:
-    """Width of the vector registers of numba's code: without NUMBA_CPU_FEATURES it takes those of this processor."""
-    code = cpu_target.target_context.codegen()._tm.emit_assembly(llvm.parse_assembly(EIGHT_NUMBERS))
-    return next((width for name, width in REGISTERS.items() if name in code), "128 bit")
 
 
 def machine() -> dict[str, str]:
@@ -37,7 +23,7 @@ def machine() -> dict[str, str]:
     code = {
         "processor": processor.split(": ")[1],
         "compiled for": numba.config.CPU_NAME or llvm.get_host_cpu_name(),
-        "registers": registers(),
+        "registers": f"{REGISTER_BITS} bit",
         "lanes": f"{LANES} robots, {QUAD} limbs",
         "python": platform.python_version(),
     }

@@ -30,7 +30,7 @@ from benchmark.kernels import ALGORITHMS, contact, loops, many  # noqa: E402
 from benchmark.robots import ROBOTS, case, go2_points, go2_stance  # noqa: E402
 from benchmark.rounds import Row, compared, interleaved  # noqa: E402
 from benchmark.simulation import mjcf  # noqa: E402
-from robot_dynamics.compiler import LANES, QUAD  # noqa: E402
+from robot_dynamics.compiler import QUAD  # noqa: E402
 
 
 @pytest.mark.parametrize("name", [*ROBOTS, "chain", "random tree"])
@@ -156,14 +156,18 @@ def test_a_line_says_whether_the_promise_holds(ours, held):
     assert compared("r", "w", np.array([ours]), None, "x", (2.0, 1.0)).held == ""
 
 
-def test_the_benchmark_says_what_it_was_compiled_for():
+@pytest.mark.parametrize(
+    ("name", "registers", "lanes"),
+    [("nehalem", "128 bit", 4), ("haswell", "256 bit", 4), ("skylake-avx512", "512 bit", 8)],
+)
+def test_the_benchmark_says_what_it_was_compiled_for(name, registers, lanes):
     show = "from benchmark.machine import machine; print(machine())"
-    environment = os.environ | {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": ""}
+    environment = os.environ | {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": ""}
     done = subprocess.run(
         [sys.executable, "-c", show], env=environment, cwd=Path(__file__).parents[1], capture_output=True, text=True
     )
     said = ast.literal_eval(done.stdout)
     assert said["processor"]
-    assert said["compiled for"] == "haswell"
-    assert said["registers"] == "256 bit"
-    assert said["lanes"] == f"{LANES} robots, {QUAD} limbs"
+    assert said["compiled for"] == name
+    assert said["registers"] == registers
+    assert said["lanes"] == f"{lanes} robots, {QUAD} limbs"

@@ -19,6 +19,7 @@ from numba.core.errors import TypingError
 from robot_dynamics import compiler
 from robot_dynamics.compiler import (
     LANES,
+    LINE,
     QUAD,
     abreast,
     cache,
@@ -147,11 +148,11 @@ def tuples(x, n, m):
 
 @routine
 def arrays(x, n, m):
-    square, room = stack(16), stack(LANES)
+    square, room = stack(16), stack(LINE)
     A = x[: 3 * 2]
     for k in range(16):
         to_lane(square, k, 0.0)
-    for k in range(LANES):
+    for k in range(LINE):
         to_lane(room, k, lane(x, k % x.shape[0]))
     room[2:5] = 7.0
     square[3] += room[2] * TABLE[n % 2, m % 3]

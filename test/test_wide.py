@@ -9,7 +9,19 @@ import pytest
 from numba import config
 
 from robot_dynamics import compiler
-from robot_dynamics.compiler import LANES, QUAD, Lanes, anywhere, cache, combine, combine_rows, each, inline, routine, spread
+from robot_dynamics.compiler import (
+    LANES,
+    QUAD,
+    Lanes,
+    anywhere,
+    cache,
+    combine,
+    combine_rows,
+    each,
+    inline,
+    routine,
+    spread,
+)
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="asks for machine code")
 

@@ -82,7 +82,7 @@ def interpreter() -> Iterator[Finding]:
     well, how, remedy = BACKENDS[BACKEND]
     yield Finding("numba", well, f"{numba}: {how}", remedy)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    yield Finding("processor", None, f"{processor()}, {cores} cores for us, {LANES} robots per SIMD register")
+    yield Finding("processor", None, f"{processor()}, {cores} cores for us, {LANES} robots abreast on each")
 
 
 def processor() -> str:

@@ -5,6 +5,7 @@
 from .jit import bound, brief, entry, inline, kernel, lean, routine, spread, strict
 from .words import (
     LANES,
+    LINE,
     QUAD,
     Lanes,
     Tiled,
@@ -22,6 +23,7 @@ from .words import (
 
 __all__ = [
     "LANES",
+    "LINE",
     "QUAD",
     "Lanes",
     "Tiled",

@@ -11,8 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-LANES = 8
-"""Most SIMD lanes: float64 numbers in one cache line and in one 512-bit register."""
+from .processor import REGISTER_BITS
+
+LINE = 8
+"""float64 numbers in a cache line."""
+LANES = 8 if REGISTER_BITS == 512 else 4
+"""Robots that are computed at once: numbers in a 512-bit register, else in one or two: of eight, half would not stay in
+registers."""
 QUAD = 4
 """Numbers in a 256-bit register: limbs that are computed at once, and what `combine` takes at once."""
 

@@ -12,12 +12,12 @@ from itertools import accumulate
 
 import numpy as np
 
-from ..compiler import LANES, QUAD, inline, lane, to_lane, transpose
+from ..compiler import LANES, LINE, QUAD, inline, lane, to_lane, transpose
 
 
 def whole(n: int) -> int:
-    """Answer how long a row must be that `combine` writes `n` numbers of: whole lanes."""
-    return (n + LANES - 1) // LANES * LANES
+    """Answer how long a row must be that `combine` writes `n` numbers of: whole cache lines."""
+    return (n + LINE - 1) // LINE * LINE
 
 
 def aligned(shape, kind=np.float64, made=np.zeros):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..compiler import LANES, Lanes, Tiled, entry
 from ..core.arrays import Array
+from ..errors import ParameterError
 from ..kernels import sensors
 from ..kernels.lanes import aligned, aligned_together
 from ..kernels.robot import see
@@ -85,7 +86,9 @@ class Tiles:
         return {name: value for name, value in vars(self).items() if name not in BUNDLES}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Go on as the tiles that these are a copy of."""
+        """Go on as the tiles that these are a copy of. Raises ParameterError on a processor with other registers."""
+        if (lanes := state["_laid"].shape[-1]) != LANES:
+            raise ParameterError(f"tiles of {lanes} plants cannot go on here: this processor takes {LANES} abreast")
         vars(self).update(state)
         self._bind()
 

@@ -36,7 +36,7 @@ def transpose(body: Arithmetic, x: Array, o: Any, across: Any, out: Array, p: An
             yield builder.bitcast(builder.gep(data, [place], inbounds=True), SQUARE_ROW.as_pointer())
 
     square = [builder.load(place, align=8) for place in places(x.data, o, across)]
-    for s in (1, 2, 4):
+    for s in (1 << k for k in range(LANES.bit_length() - 1)):
         for i in range(LANES):
             if not i & s:
                 square[i], square[i + s] = _exchange(builder, square[i], square[i + s], s)

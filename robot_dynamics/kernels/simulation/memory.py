@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler import LANES, QUAD
+from ...compiler import LINE, QUAD
 from ..contact.solver import CONTACT_ROWS, Scratch, scratch
 from ..contact_space import path_columns
 from ..lanes import aligned, whole
@@ -196,11 +196,11 @@ def state(nq: int, nv: int) -> State:
 
 def row_length(n: int) -> int:
     """Length of the rows of a matrix with n of them: an odd number of cache lines, so that columns use all sets."""
-    return whole(n) if whole(n) // LANES % 2 else whole(n) + LANES
+    return whole(n) if whole(n) // LINE % 2 else whole(n) + LINE
 
 
 def problem(nv: int, joints: int, points: int) -> Problem:
-    """Room for the contacts of `points` and two rows per joint, in whole lanes."""
+    """Room for the contacts of `points` and two rows per joint, in whole cache lines."""
     contacts = min(points, MOST_CONTACTS)
     n = row_length(3 * contacts + 2 * joints + QUAD)
     wide = row_length(path_columns(contacts, 2 * joints))

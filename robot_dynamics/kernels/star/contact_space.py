@@ -156,7 +156,7 @@ def inverse_rows(M, H, N):
 
 @routine
 def divide(levels, memory, contacts, rows, z, y):
-    """y = D^-1 z of the blocks of so many contacts and `rows` less three for each joints: the rows of a free base."""
+    """y = D^-1 z of the blocks of `contacts` and of rows - 3 contacts joints: the rows of a free base."""
     _, _, iv = dimensions(levels)
     if iv == 0:
         return

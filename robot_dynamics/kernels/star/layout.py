@@ -11,8 +11,8 @@ a call from Python nothing where all lanes hold limbs of a free base. `limb`: it
 
 import numpy as np
 
-from ...compiler import LANES, QUAD, abreast, inline, lane, to_lane
-from ..lanes import aligned, quad3, quad6, quad9, to_quad3, to_quad6
+from ...compiler import QUAD, abreast, inline, lane, to_lane
+from ..lanes import aligned, quad3, quad6, quad9, to_quad3, to_quad6, whole
 from ..link import revolute_placement, root_motion
 from ..rows import (
     BODY,
@@ -75,12 +75,12 @@ COSINE, SINE = PIVOT, LOAD
 PASSED_M, PASSED_H, PASSED_N, PASSED_F, PASSED_T, PASSED_SIZE = 0, 6, 15, 21, 24, 27
 """Columns of the articulated inertia and bias force that a joint passes to its parent, and their number."""
 
-HEAD = (2 * PARAMETERS + LANES - 1) // LANES * LANES
+HEAD = whole(2 * PARAMETERS)
 """Length of the rows of world and base, whole cache lines."""
 
 PASSED = (MOST_JOINTS + 1) * JOINT * GROUP
 BASE = PASSED + PASSED_SIZE * GROUP
-GROUP_MEMORY = (BASE + 21 + LANES) // LANES * LANES
+GROUP_MEMORY = whole(BASE + 21)
 MEMORY = GROUPS * GROUP_MEMORY
 """Memory of a group: the joints, from PASSED what they pass to their carriers, from BASE the inverse inertia of a free
 base, which only the first group has; its size, and that of all."""

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the bodies of a tree are, row by row, and what every algorithm on it asks for."""
 
-from ...compiler import LANES, inline, lane, routine, stack, to_lane
+from ...compiler import LINE, inline, lane, routine, stack, to_lane
 from ..joints import nq_of, nv_of, one_dof, placement_of
 from ..rows import DI, KIND, OFFSET, RATIO, TURN, UA, UL, E, M, P, U, finite, first_q, first_v, part3, row9, set3, set9
 from ..scalar import sincos, tmul
 
-TURNS = 8 * LANES
+TURNS = 8 * LINE
 """Joints whose sines are computed together; the vectors of a longer robot are cut."""
 COSINE, SINE = UL, UA
 """Columns that hold a joint's turn until U = I^A S is known."""
@@ -49,7 +49,7 @@ def turn(topology, parameters, q, w):
     rows = topology.shape[0]
     for first in range(1, rows, TURNS):
         count = min(TURNS, rows - first)
-        lanes = (count + LANES - 1) // LANES * LANES
+        lanes = (count + LINE - 1) // LINE * LINE
         coordinates(topology, parameters, q, first, count, w, x)
         for k in range(count, lanes):
             to_lane(x, k, 0.0)
