@@ -11,7 +11,9 @@ import pytest
 from many_plants import HOPPER, LAWS, SIMILAR, H, arm_robot, plants, similar
 
 import robot_dynamics as rd
+from robot_dynamics.compiler import LANES
 from robot_dynamics.errors import ParameterError, ShapeError
+from robot_dynamics.simulation import tile
 from robot_dynamics.simulation.plant import Plant
 
 TICKS, STEPS = 6, 5
@@ -111,6 +113,13 @@ def test_a_copy_goes_on_by_itself(copied):
     other = copied(batch)
     first, second = drive(batch, seed=1), drive(other, seed=1)
     assert same_bits(first, second)
+
+
+def test_a_pickle_is_refused_where_registers_are_others(monkeypatch):
+    pickled = pickle.dumps(rd.PlantBatch(several()))
+    monkeypatch.setattr(tile, "LANES", 2 * LANES)
+    with pytest.raises(ParameterError, match=f"tiles of {LANES} plants .* this processor takes {2 * LANES} abreast"):
+        pickle.loads(pickled)
 
 
 def test_commands_are_held_until_the_next():
