@@ -27,4 +27,4 @@ def register_bits() -> int:
 
 
 REGISTER_BITS = register_bits()
-"""Width of a vector register, of those that vectors are kept in."""
+"""Width of the processor's vector registers."""

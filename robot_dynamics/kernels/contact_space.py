@@ -155,11 +155,12 @@ def joint_path(robot, i, count, n, z, y):
     if len(robot.levels) > 0:
         star.joint_path(robot.levels, robot.memory, iv, count, n, z, y)
         return
-    for k in range(z.shape[0]):
-        z[k, n] = 0.0
-    z[iv, n] = 1.0
-    if not robot.coupled:
-        carry_effort(robot, iv, n, z, y)
+    for c in each(n):
+        for k in range(z.shape[0]):
+            z[k, c] = 0.0
+        z[iv, c] = 1.0
+        if not robot.coupled:
+            carry_effort(robot, iv, c, z, y)
 
 
 @inline
@@ -278,11 +279,14 @@ def delassus_matrix(robot, g, count, n, contact_rows, z, y, A):
                         S = (S[0], S[1], S[2], S[1], S[4], S[5], S[2], S[5], S[8])
                     set_block(A, 3 * a, 3 * b, S)
                     set_block(A, 3 * b, 3 * a, transpose(S))
-    for a in range(3 * count, n):
-        for b in range(a + 1):
-            other = b // 3 if b < 3 * count else b - 2 * count
-            A[a, b] = g * product(robot, contact_rows[a - 2 * count], contact_rows[other], a, b, z, y)
-            A[b, a] = A[a, b]
+    for first in each(count):
+        for a in range(3 * first, n):
+            for b in range(a + 1):
+                other = b // 3 if b < 3 * first else b - 2 * first
+                for i in each(contact_rows[a - 2 * first]):
+                    for j in each(contact_rows[other]):
+                        A[a, b] = g * product(robot, i, j, a, b, z, y)
+                        A[b, a] = A[a, b]
 
 
 @inline
@@ -310,12 +314,13 @@ def combine_paths(robot, g, count, n, contact_rows, f, y, x):
             while k >= 0:
                 x[k] += dot(row3(y, k, 3 * a), force)
                 k = robot.carrier[k]
-    for c in range(3 * count, n):
-        for i in each(contact_rows[c - 2 * count]):
-            k = robot.last[i]
-            while k >= 0:
-                x[k] += g * f[c] * y[k, c]
-                k = robot.carrier[k]
+    for first in each(count):
+        for c in range(3 * first, n):
+            for i in each(contact_rows[c - 2 * first]):
+                k = robot.last[i]
+                while k >= 0:
+                    x[k] += g * f[c] * y[k, c]
+                    k = robot.carrier[k]
 
 
 @routine

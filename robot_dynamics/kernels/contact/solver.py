@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiler import QUAD, abreast, combine, inline, kernel, lane, routine, stack, strict, to_lane
+from ...compiler import QUAD, abreast, combine, each, inline, kernel, lane, routine, stack, strict, to_lane
 from ..dense import eliminate
 from ..lanes import aligned, quad3, to_quad3
 from ..rows import part3, part3_to
@@ -104,9 +104,8 @@ def own_block(A, o):
 
 
 @inline
-def own_bounds(system, count, i):
-    """Least and largest force of scalar row i."""
-    s = i - 3 * count
+def own_bounds(system, s):
+    """Least and largest force of scalar row s, behind those of contacts."""
     return system.bounds[s, 0], system.bounds[s, 1]
 
 
@@ -125,8 +124,9 @@ def end_velocity(system, count, n, u):
         combine(u, begin, QUAD, (1.0,), (b, begin, 0), (), (b, 0, 0))
     for i in range(0, 3 * count, 3):
         add_response(system.A, i, part3(f, i), n, u)
-    for i in range(3 * count, n):
-        add_response(system.A, i, (f[i],), n, u)
+    for first in each(3 * count):
+        for i in range(first, n):
+            add_response(system.A, i, (f[i],), n, u)
 
 
 @routine
@@ -134,13 +134,14 @@ def scalar_sweep(system, count, n, u):
     """One pass over the scalar rows (Q2): each wants u = 0, its force in its bounds. Returns max |A_ii df|."""
     A, f = system.A, system.f
     largest = 0.0
-    for i in range(3 * count, n):
-        low, high = own_bounds(system, count, i)
-        g = min(max(f[i] - u[i] / A[i, i], low), high)
-        df = g - f[i]
-        f[i] = g
-        add_response(A, i, (df,), n, u)
-        largest = max(largest, abs(A[i, i] * df))
+    for first in each(3 * count):
+        for i in range(first, n):
+            low, high = own_bounds(system, i - first)
+            g = min(max(f[i] - u[i] / A[i, i], low), high)
+            df = g - f[i]
+            f[i] = g
+            add_response(A, i, (df,), n, u)
+            largest = max(largest, abs(A[i, i] * df))
     return largest
 
 
@@ -267,10 +268,11 @@ def residual(system, count, n):
         part3_to(F, o, off)
         for j in range(3):
             largest = max(largest, abs(A[o + j, o + j] * off[j]))
-    for i in range(3 * count, n):
-        low, high = own_bounds(system, count, i)
-        F[i] = f[i] - min(max(f[i] - u[i] / A[i, i], low), high)
-        largest = max(largest, abs(A[i, i] * F[i]))
+    for first in each(3 * count):
+        for i in range(first, n):
+            low, high = own_bounds(system, i - first)
+            F[i] = f[i] - min(max(f[i] - u[i] / A[i, i], low), high)
+            largest = max(largest, abs(A[i, i] * F[i]))
     square = 0.0
     for i in range(n):
         square += F[i] * F[i]
@@ -305,13 +307,14 @@ def newton_matrix(system, count, n):
                 M[o + r, j] = V[r, 0] * A[o, j] + V[r, 1] * A[o + 1, j] + V[r, 2] * A[o + 2, j]
             for j in range(3):
                 M[o + r, o + j] += P[r, j]
-    for i in range(3 * count, n):
-        low, high = own_bounds(system, count, i)
-        inside = low < f[i] - u[i] / A[i, i] < high
-        for j in range(n):
-            M[i, j] = A[i, j] / A[i, i] if inside else 0.0
-        if not inside:
-            M[i, i] = 1.0
+    for first in each(3 * count):
+        for i in range(first, n):
+            low, high = own_bounds(system, i - first)
+            inside = low < f[i] - u[i] / A[i, i] < high
+            for j in range(n):
+                M[i, j] = A[i, j] / A[i, i] if inside else 0.0
+            if not inside:
+                M[i, i] = 1.0
     for i in range(n):
         M[i, i] += 1e-6
 
@@ -355,9 +358,10 @@ def clamp_forces(system, count, n):
     for i in range(count):
         o = 3 * i
         f[o], f[o + 1], f[o + 2] = clamp_to_cone(f[o], f[o + 1], f[o + 2], system.points[FRICTION, i], False)
-    for i in range(3 * count, n):
-        low, high = own_bounds(system, count, i)
-        f[i] = min(max(f[i], low), high)
+    for first in each(3 * count):
+        for i in range(first, n):
+            low, high = own_bounds(system, i - first)
+            f[i] = min(max(f[i], low), high)
 
 
 @routine
