@@ -16,8 +16,8 @@ from .processor import REGISTER_BITS
 LINE = 8
 """float64 numbers in a cache line."""
 LANES = 8 if REGISTER_BITS == 512 else 4
-"""Robots that are computed at once: numbers in a 512-bit register, else in one or two: of eight, half would not stay in
-registers."""
+"""Robots that are computed at once: as many as a 512-bit register holds; with narrower ones four, as numbers of eight
+would not all stay in registers."""
 QUAD = 4
 """Numbers in a 256-bit register: limbs that are computed at once, and what `combine` takes at once."""
 
@@ -103,7 +103,7 @@ def weighted(factors: Sequence[float], rows: Rows, j: int) -> float:
 def combine_rows(
     rows: Rows, n: int, g: float, factors: Sequence[tuple[Sequence[float], Sequence[float]]], near: Rows, far: Rows
 ) -> None:
-    """g times `combine` for several rows of `out`: factors holds those of `near` and of `far` for each row.
+    """g times `combine`, n numbers, for several rows of `out`: factors holds those of `near` and of `far` for each row.
 
     rows: out, q, the distance between two rows.
     """

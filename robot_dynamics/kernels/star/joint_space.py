@@ -88,8 +88,8 @@ def enter_columns(columns, axis, d, t, u, limb, memory):
 def open_limb(levels, robot, limb, motion, wrench, memory):
     """Rows of H of the joints ahead, and efforts less C; motion: of their parent, as `carry_motion` takes it.
 
-    wrench: as in `less_wrench`, world axes.
-    Returns what the parent feels: composite inertia, force, and the columns of unit accelerations, nearest first (C2).
+    wrench: as in `less_wrench`, world axes. Returns what the parent feels: composite inertia, force, and the columns of
+    unit accelerations, nearest first (C2).
     """
     if len(levels) == 0:
         return (0.0, ZERO3, ZERO6), ZERO3, ZERO3, ()
