@@ -31,6 +31,7 @@ from .layout import (
     FORCE,
     GROUP,
     LOAD,
+    MOTION_SIZE,
     OFFSET,
     OWN,
     PIVOT,
@@ -72,66 +73,114 @@ def bias_force(body, motion):
 
 
 @inline
-def enter_columns(columns, axis, d, t, u, limb, memory):
-    """Entries of the columns of H of joint u and those further out with joint t, which carries them (C3).
+def write_bias(t, limb, wrench, motion, memory):
+    """Write the force of the body of joint t while qdd = 0 (R3), less the environment's.
 
-    Returns the columns as the parent of t, at -d, feels them.
+    motion: that of its parent, as `carry_motion` takes it, in a column per limb; that of joint t takes its place.
+    wrench: as in `less_wrench`, world axes.
     """
-    if len(columns) == 0:
-        return ()
-    f, n = columns[0]
-    to_lane(memory, in_memory(u, limb) + (ENTRIES + t) * GROUP, dot(axis, n))
-    return ((f, add(n, cross(d, f))), *enter_columns(columns[1:], axis, d, t, u - 1, limb, memory))
-
-
-@inline
-def open_limb(levels, robot, limb, motion, wrench, memory):
-    """Rows of H of the joints ahead, and efforts less C; motion: of their parent, as `carry_motion` takes it.
-
-    wrench: as in `less_wrench`, world axes. Returns what the parent feels: composite inertia, force, and the columns of
-    unit accelerations, nearest first (C2).
-    """
-    if len(levels) == 0:
-        return (0.0, ZERO3, ZERO6), ZERO3, ZERO3, ()
-    t = len(levels) - 1
     o = in_memory(t, limb)
-    d, axis = quad3(memory, o + OFFSET * GROUP), axis_of(o, memory)
-    motion = carry_motion(o, d, motion, memory)
-    m, h, J = body_in_world(o, memory)
-    f, n = bias_force((m, h, J), motion)
+    of_parent = quad3(motion, limb), quad3(motion, limb + 3 * GROUP), quad3(motion, limb + 6 * GROUP)
+    own = carry_motion(o, quad3(memory, o + OFFSET * GROUP), of_parent, memory)
+    write_moving(limb, own, motion)
+    f, n = bias_force(body_in_world(o, memory), own)
     f, n = less_wrench(f, n, wrench, t, limb)
-    (mt, ht, Jt), ft, nt, columns = open_limb(levels[1:], robot, limb, motion, wrench, memory)
-    m, h, J, f, n = m + mt, add(h, ht), add6(J, Jt), add(f, ft), add(n, nt)
+    write_force(o, f, n, memory)
+
+
+@inline
+def write_moving(limb, motion, out):
+    """Write the three vectors of a motion into the column of a limb."""
+    for k, x in enumerate(motion):
+        to_quad3(out, limb + 3 * k * GROUP, x)
+
+
+@inline
+def write_force(o, f, n, memory):
+    """Write what `force_at` reads."""
+    to_quad3(memory, o + FORCE * GROUP, f)
+    to_quad3(memory, o + TORQUE * GROUP, n)
+
+
+@inline
+def force_at(o, memory):
+    """Force and moment in memory at o."""
+    return quad3(memory, o + FORCE * GROUP), quad3(memory, o + TORQUE * GROUP)
+
+
+@inline
+def add_body(o, c, memory):
+    """Composite inertia and force of what is in memory at o and at c."""
+    m, h, J = body_in_world(o, memory)
+    mc, hc, Jc = body_in_world(c, memory)
+    f, n = force_at(o, memory)
+    fc, nc = force_at(c, memory)
+    return (m + mc, add(h, hc), add6(J, Jc)), add(f, fc), add(n, nc)
+
+
+@inline
+def open_row(robot, t, depth, limb, memory):
+    """Pivot of joint t, its effort less C, and the force of its unit acceleration, as its parent feels it (C2, C3).
+
+    In the place of the base stands what joint t feels of those further out, and then what its parent feels of it.
+    """
+    o, c = in_memory(t, limb), in_memory(depth, limb)
+    d, axis = quad3(memory, o + OFFSET * GROUP), axis_of(o, memory)
+    (m, h, J), f, n = add_body(o, c, memory)
     to_lane(memory, o + LOAD * GROUP, lane(memory, o + LOAD * GROUP) - dot(axis, n))
-    own = cross(axis, h), smul(J, axis)
+    force, moment = cross(axis, h), smul(J, axis)
     pivot = lane(memory, o + PIVOT * GROUP) + lane(robot, parameter(t, ARMATURE, limb))
-    to_lane(memory, o + PIVOT * GROUP, pivot + dot(axis, own[1]))
+    to_lane(memory, o + PIVOT * GROUP, pivot + dot(axis, moment))
+    write_column(o, force, add(moment, cross(d, force)), memory)
     h, J = shift_composite(d, m, h, J)
-    outer = enter_columns(columns, axis, d, t, t - 1, limb, memory)
-    columns = ((own[0], add(own[1], cross(d, own[0]))), *outer)
-    return (m, h, J), f, add(n, cross(d, f)), columns
-
-
-@inline
-def write_reach(columns, t, limb, memory):
-    """Write the columns of joint t and those further out, as the base feels them."""
-    if len(columns) == 0:
-        return
-    f, n = columns[0]
-    to_quad3(memory, in_memory(t, limb) + REACH * GROUP, n)
-    to_quad3(memory, in_memory(t, limb) + (REACH + 3) * GROUP, f)
-    write_reach(columns[1:], t - 1, limb, memory)
-
-
-@inline
-def load_base(levels, robot, limb, motion, wrench, memory):
-    """Open a limb and write what the base's origin bears of it."""
-    c = in_memory(len(levels), limb)
-    (m, h, J), f, n, columns = open_limb(levels, robot, limb, motion, wrench, memory)
-    write_reach(columns, len(levels) - 1, limb, memory)
     write_body(c, m, h, J, memory)
-    to_quad3(memory, c + FORCE * GROUP, f)
-    to_quad3(memory, c + TORQUE * GROUP, n)
+    write_force(c, f, add(n, cross(d, f)), memory)
+
+
+@inline
+def write_column(o, f, n, memory):
+    """Write force and moment of a unit acceleration of the joint in memory at o."""
+    to_quad3(memory, o + REACH * GROUP, n)
+    to_quad3(memory, o + (REACH + 3) * GROUP, f)
+
+
+@inline
+def column_at(o, memory):
+    """What `write_column` wrote."""
+    return quad3(memory, o + (REACH + 3) * GROUP), quad3(memory, o + REACH * GROUP)
+
+
+@inline
+def enter_column(u, t, limb, memory):
+    """Entry of H of joint u, further out, with joint t (C3), and the force of u as the parent of t feels it."""
+    o, i = in_memory(t, limb), in_memory(u, limb)
+    f, n = column_at(i, memory)
+    to_lane(memory, i + (ENTRIES + t) * GROUP, dot(axis_of(o, memory), n))
+    to_quad3(memory, i + REACH * GROUP, add(n, cross(quad3(memory, o + OFFSET * GROUP), f)))
+
+
+@inline
+def open_limbs(levels, robot, count, motion, wrench, memory):
+    """Rows of H of all joints, efforts less C, and what the base feels of each limb; motion: of the base.
+
+    Joint by joint through memory: unrolled, code would have to be fetched faster than a processor reads what is not in
+    its nearest cache.
+    """
+    depth = len(levels)
+    moving = stack(MOTION_SIZE)
+    for limb in abreast(count):
+        write_moving(limb, motion, moving)
+        write_body(in_memory(depth, limb), 0.0, ZERO3, ZERO6, memory)
+        write_force(in_memory(depth, limb), ZERO3, ZERO3, memory)
+    for j in range(depth):
+        for limb in abreast(count):
+            write_bias(depth - 1 - j, limb, wrench, moving, memory)
+    for t in range(depth):
+        for limb in abreast(count):
+            open_row(robot, t, depth, limb, memory)
+        for u in range(t):
+            for limb in abreast(count):
+                enter_column(u, t, limb, memory)
 
 
 @inline
@@ -251,8 +300,7 @@ def factor_limbs(levels, robot, qd, tau, f_ext, added, memory):
         write_efforts(levels, count, iv + first, tau, added, mine)
         wrench = spread, spread_wrenches(levels, own, count, 6 + iv + 6 * first, f_ext, spread)
         turn_wrenches(levels, count, wrench, mine)
-        for limb in abreast(count):
-            load_base(levels, own, limb, motion, wrench, mine)
+        open_limbs(levels, own, count, motion, wrench, mine)
         factorize_limbs(len(levels), count, mine)
 
 

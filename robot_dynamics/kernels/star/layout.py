@@ -59,7 +59,7 @@ SPIN, LINEAR, ANGULAR, RATE = 23, 26, 29, 33
 """Angular velocity; acceleration of the origin, and angular one; joint rate: in ABA, of the joint in its own axes."""
 ATTITUDE, PLACE, OFFSET, SPEED, BODY_M, BODY_H, BODY_I = 0, 9, 12, 26, 34, 35, 38
 """In world axes, as SPIN outside of ABA: pose; origin from the parent's; velocity of the origin; m, h, I of the body.
-Poses and twists of the base stand in the first lane."""
+Poses and twists of the base stand in the first lane, for the joints next to it in all."""
 PIVOT, LOAD, ENTRIES, JOINT = 44, 45, 46, 54
 """Pivot D, then 1/D; effort less C, L^-T times it, then the acceleration; entries of the row of H, then of L, with the
 joints further in. Number of columns."""
@@ -67,7 +67,8 @@ REACH = SPIN
 """What the base feels of a unit acceleration, moment and force; takes the place of the twist, which must be read before
 H is factorised. What H follows from stays: a step may be solved again."""
 FORCE, TORQUE = 15, 18
-"""What the base's origin bears of a limb besides its m, h, I, which stand where a joint has those of its body."""
+"""Of a body while qdd = 0. In the place of the base: what it bears of a limb, whose m, h, I stand where a joint has
+those of its body."""
 OWN = PIVOT - BODY_M
 """How far behind those the m, h, I of the base's own body stand, in the first lane: it has no row of H."""
 COSINE, SINE = PIVOT, LOAD
@@ -88,6 +89,7 @@ AXES, ONE_AXIS, BASE_ROWS = (0, 1, 2), (0,), (0, 1, 2, 3, 4, 5)
 """Of a contact and of a scalar row, which are as many columns; rows of a free base. Recursions run on their lengths."""
 WRENCH_SIZE = MOST_JOINTS * 6 * GROUP
 JOINT_SIZE = MOST_JOINTS * GROUP
+MOTION_SIZE = 9 * GROUP
 ENTRY_SIZE = MOST_JOINTS * MOST_JOINTS * GROUP
 
 

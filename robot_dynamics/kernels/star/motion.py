@@ -88,12 +88,9 @@ def motion_at(o, memory):
 
 
 @inline
-def move_joint(robot, t, limb, motion, memory):
-    """Write pose, twist and inertia of joint t, turned; motion: its parent's, as in `write_motion`.
-
-    Returns its own, and `books` of the body behind it.
-    """
-    Rc, xc, spin, v = motion
+def move_joint(robot, t, limb, memory):
+    """Write pose, twist and inertia of joint t, turned; returns `books` of the body behind it."""
+    Rc, xc, spin, v = motion_at(in_memory(t + 1, limb), memory)
     o = in_memory(t, limb)
     at_rest, p = quad9(robot, parameter(t, R0, limb)), quad3(robot, parameter(t, P0, limb))
     E, p = revolute_placement(at_rest, p, lane(memory, o + COSINE * GROUP), lane(memory, o + SINE * GROUP))
@@ -109,21 +106,12 @@ def move_joint(robot, t, limb, motion, memory):
     write_body(o, m, h, J, memory)
     moment, linear, angular, energy = books(m, h, J, x, spin, v)
     energy += 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
-    return (R, x, spin, v), (moment, linear, angular, energy)
-
-
-@inline
-def move_limb(levels, robot, limb, motion, memory, sums):
-    """`move_joint` of the joints ahead; returns `sums` with theirs."""
-    if len(levels) == 0:
-        return sums
-    motion, more = move_joint(robot, len(levels) - 1, limb, motion, memory)
-    return move_limb(levels[1:], robot, limb, motion, memory, add_books(sums, more))
+    return moment, linear, angular, energy
 
 
 @inline
 def move_base(levels, robot, q, qd, memory):
-    """Write pose, twist and inertia of the base; returns its motion and its `books`."""
+    """Write the inertia of the base; returns its motion, as in `write_motion`, and its `books`."""
     R, x, spin, v = IDENTITY, ZERO3, ZERO3, ZERO3
     _, _, iv = dimensions(levels)
     if iv > 0:
@@ -132,7 +120,6 @@ def move_base(levels, robot, q, qd, memory):
         spin, v = in_world(R, part3(qd, 0)), in_world(R, part3(qd, 3))
     m, h, inertia = base_body(robot)
     h, J, o = mul(R, h), congruence(R, inertia), in_memory(len(levels), 0)
-    write_motion(o, (R, x, spin, v), memory)
     write_body(o + OWN * GROUP, m, h, J, memory)
     return (R, x, spin, v), books(m, h, J, x, spin, v)
 
@@ -150,8 +137,11 @@ def update_motion(levels, robot, memory, q, qd, out):
             for j, _level in enumerate(levels):
                 k = first + limb * depth + j
                 turn_joint(depth - 1 - j, limb, lane(q, iq + k), lane(qd, iv + k), mine)
-        for limb in abreast(count):
-            sums = move_limb(levels, own, limb, motion, mine, sums)
+        for limb in abreast(GROUP):
+            write_motion(in_memory(depth, limb), motion, mine)
+        for j in range(depth):
+            for limb in abreast(count):
+                sums = add_books(sums, move_joint(own, depth - 1 - j, limb, mine))
     part3_to(out, 0, sums[0])
     part3_to(out, 3, sums[1])
     part3_to(out, 6, sums[2])
