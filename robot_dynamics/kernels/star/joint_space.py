@@ -335,10 +335,9 @@ def accelerate_base(levels, robot, qd, tau, f_ext, memory, qdd):
         for limb in abreast(count):
             c = in_memory(len(levels), limb)
             m, h, J = body_in_world(c, mine)
-            felt = body_blocks(m, h, J), quad3(mine, c + FORCE * GROUP), quad3(mine, c + TORQUE * GROUP)
-            blocks, fl, nl = less_joints(levels, limb, felt, mine)
-            M, H, N = add_blocks((M, H, N), blocks)
-            f, n = add(f, fl), add(n, nl)
+            fl, nl = force_at(c, mine)
+            felt = add_blocks((M, H, N), body_blocks(m, h, J)), add(f, fl), add(n, nl)
+            (M, H, N), f, n = less_joints(levels, limb, felt, mine)
     M, H, N = inverse_blocks(M, H, N)
     remember_base(memory, M, H, N)
     a, al = apply_blocks(M, H, N, sub(mul(R, part3(tau, 3)), f), sub(mul(R, part3(tau, 0)), n))

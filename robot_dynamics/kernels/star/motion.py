@@ -89,7 +89,7 @@ def motion_at(o, memory):
 
 @inline
 def move_joint(robot, t, limb, memory):
-    """Write pose, twist and inertia of joint t, turned; returns `books` of the body behind it."""
+    """Write pose, twist and inertia of joint t, turned."""
     Rc, xc, spin, v = motion_at(in_memory(t + 1, limb), memory)
     o = in_memory(t, limb)
     at_rest, p = quad9(robot, parameter(t, R0, limb)), quad3(robot, parameter(t, P0, limb))
@@ -104,9 +104,17 @@ def move_joint(robot, t, limb, memory):
     to_quad3(memory, o + OFFSET * GROUP, d)
     write_motion(o, (R, x, spin, v), memory)
     write_body(o, m, h, J, memory)
+
+
+@inline
+def books_of(robot, t, limb, memory):
+    """`books` of the body behind joint t, with the energy of what turns in its actuator."""
+    o = in_memory(t, limb)
+    m, h, J = body_in_world(o, memory)
+    _, x, spin, v = motion_at(o, memory)
     moment, linear, angular, energy = books(m, h, J, x, spin, v)
-    energy += 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
-    return moment, linear, angular, energy
+    rate = lane(memory, o + RATE * GROUP)
+    return moment, linear, angular, energy + 0.5 * lane(robot, parameter(t, ARMATURE, limb)) * rate * rate
 
 
 @inline
@@ -141,7 +149,9 @@ def update_motion(levels, robot, memory, q, qd, out):
             write_motion(in_memory(depth, limb), motion, mine)
         for j in range(depth):
             for limb in abreast(count):
-                sums = add_books(sums, move_joint(own, depth - 1 - j, limb, mine))
+                move_joint(own, depth - 1 - j, limb, mine)
+            for limb in abreast(count):
+                sums = add_books(sums, books_of(own, depth - 1 - j, limb, mine))
     part3_to(out, 0, sums[0])
     part3_to(out, 3, sums[1])
     part3_to(out, 6, sums[2])
