@@ -13,6 +13,7 @@ from robot_dynamics.compiler import (
     LANES,
     QUAD,
     Lanes,
+    alike,
     anywhere,
     cache,
     combine,
@@ -117,6 +118,42 @@ def places(x, n, out):
 
 
 @routine
+def within(x, k):
+    """Lanes that return out of a turn, whether they share it or not."""
+    for (m,) in alike(k):
+        for i in range(m):
+            if x[i] > 1.0:
+                return x[i]
+    for c in each(k):
+        if x[c] < 0.0:
+            return float(c)
+    return -1.0
+
+
+@routine
+def common(x, n, out):
+    """Turns that lanes share where they have the same numbers, and variables that go on behind them."""
+    total, last = 0.0, -1
+    for k, m in alike(n[0], n[0] % 2):
+        for i in range(k):
+            if x[i] < 0.0:
+                continue
+            total += x[i]
+        if m == 1:
+            out[k] = x[m]
+        last = k + m
+        for c in each(k + 6):
+            out[c] = total
+    for (k,) in alike(3):
+        out[k] += x[k]
+    if x[0] > 0.0:
+        for (k,) in alike(n[0]):
+            out[k] -= 0.5
+    out[13] = last
+    out[14] = within(x, n[0])
+
+
+@routine
 def sums(x, n, out):
     """Rows of whole lanes, the first numbers of them, and of nothing."""
     combine(out, 0, QUAD, (x[0], 2.0), (x, 0, 1), (x[1],), (out, 0, 0))
@@ -124,7 +161,7 @@ def sums(x, n, out):
     combine(out, 10, 2, (), (x, 0, 1), (), (x, 0, 1))
 
 
-PROGRAMS = (ways, loops, places)
+PROGRAMS = (ways, loops, places, common)
 
 
 def lanes_of(several):
@@ -132,7 +169,7 @@ def lanes_of(several):
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("program", PROGRAMS, ids=["ways", "loops", "places"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=["ways", "loops", "places", "common"])
 def test_each_lane_answers_as_python(program, seed, monkeypatch):
     monkeypatch.setattr(cache, "CACHE_FOLDER", None)
     wide = spread(program)

@@ -134,8 +134,8 @@ def _stack(count: Any) -> Any:
     return lambda count: _on_stack(count)
 
 
-for word in (words.each, words.anywhere, words.wide, words.lane, words.to_lane, words.weighted, words.combine,
-             words.combine_rows, words.transpose):  # fmt: skip
+for word in (words.alike, words.each, words.anywhere, words.wide, words.lane, words.to_lane, words.weighted,
+             words.combine, words.combine_rows, words.transpose):  # fmt: skip
     inline(word)
 
 

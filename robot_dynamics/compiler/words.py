@@ -52,6 +52,11 @@ def each(x: int) -> tuple[int]:
     return (x,)
 
 
+def alike(*x: int) -> tuple[tuple[int, ...]]:
+    """All of these integers, in one turn: lanes that have them in common loop and choose their way together in it."""
+    return (x,)
+
+
 def anywhere(test: bool) -> bool:
     """Whether a condition holds, in any lane where there are several."""
     return test

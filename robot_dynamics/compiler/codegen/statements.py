@@ -9,7 +9,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..words import LANES, QUAD, abreast, each
+from ..words import LANES, QUAD, abreast, alike, each
 from .expressions import Expressions
 from .loop_metadata import FOUR, ONE_VECTOR, ROLLED, VECTORISED, tell, together
 from .syntax import Again, Foreign, Refused
@@ -144,8 +144,8 @@ class Statements(Expressions):
         expect_no_else(node)
         call = node.iter
         over = self.value(call.func) if isinstance(call, ast.Call) and not call.keywords else None
-        if not isinstance(call, ast.Call) or over not in (*RANGES, each, enumerate):
-            names = "range(...), abreast(...), each(an integer) or enumerate(a tuple)"
+        if not isinstance(call, ast.Call) or over not in (*RANGES, alike, each, enumerate):
+            names = "range(...), abreast(...), alike(integers), each(an integer) or enumerate(a tuple)"
             raise Foreign(f"expected a loop over {names}")
         given = self.listed(call.args)
         if over in RANGES:
@@ -153,6 +153,8 @@ class Statements(Expressions):
             return True
         if over is each:
             return self.sort(node, *given)
+        if over is alike:
+            return self.share(node, tuple(given))
         self.loops.append(None)
         reached = True
         for item in enumerate(parts_of(*given)):
@@ -165,6 +167,11 @@ class Statements(Expressions):
 
     def sort(self, node: ast.For, x: Any) -> bool:
         """Write the one turn of a loop over each(x)."""
+        self.assign(node.target, x)
+        return self.reaches_end(node.body)
+
+    def share(self, node: ast.For, x: Any) -> bool:
+        """Write the one turn of a loop over alike(*x)."""
         self.assign(node.target, x)
         return self.reaches_end(node.body)
 

@@ -5,6 +5,7 @@
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from llvmlite import ir
@@ -322,11 +323,50 @@ class VectorControl(VectorArrays):
         builder.store(builder.and_(began, builder.load(self.alive)), self.on)
 
     def sort(self, node: ast.For, x: Any) -> bool:
-        """Write a turn for each number that x is, by the lanes where it is."""
+        """Write a turn for each number that x is, by the lanes where it is; where all agree, one without masks."""
         if not varies(x):
             return super().sort(node, x)
-        builder, began = self.builder, self.mask()
         self.make_slots(node)
+        if self.full():
+            self.fork(node, (x,), self.first_of(x), lambda: self.part_lanes(node, x))
+        else:
+            self.part_lanes(node, x)
+        return True
+
+    def share(self, node: ast.For, x: Any) -> bool:
+        """Write a turn with one number for all lanes where they agree, and one with those of each where they do not."""
+        if not self.full() or not any(map(varies, x)):
+            return super().share(node, x)
+        self.make_slots(node)
+        self.fork(node, x, tuple(map(self.first_of, x)), lambda: self.turn(node, x))
+        return True
+
+    def turn(self, node: ast.For, item: Any) -> None:
+        """Write one turn of a loop."""
+        self.assign(node.target, item)
+        self.reaches_end(node.body)
+
+    def first_of(self, x: Any) -> Any:
+        """The number of the first lane."""
+        return self.builder.extract_element(x, WORD(0)) if varies(x) else x
+
+    def fork(self, node: ast.For, x: Sequence[Any], item: Any, apart: Callable[[], Any]) -> None:
+        """Write the turn of a loop for lanes that agree in x, with `item`, and what else there is for others."""
+        builder, kept = self.builder, dict(self.names)
+        together, other, end = (builder.append_basic_block() for _ in range(3))
+        differ = [self.any_of(self.compared(ast.NotEq(), v, self.first_of(v))) for v in x if varies(v)]
+        builder.cbranch(reduce(builder.or_, differ), other, together)
+        for block, write in ((together, lambda: self.turn(node, item)), (other, apart)):
+            builder.position_at_end(block)
+            write()
+            if not self.closed():
+                builder.branch(end)
+            self.names = dict(kept)
+        builder.position_at_end(end)
+
+    def part_lanes(self, node: ast.For, x: Any) -> None:
+        """Write a turn under the mask of the lanes where x is the same number, until all had theirs."""
+        builder, began = self.builder, self.mask()
         kept = dict(self.names)
         rest = self.alloca(SPREAD[BIT])
         builder.store(began, rest)
@@ -350,4 +390,3 @@ class VectorControl(VectorArrays):
         self.names = kept
         builder.position_at_end(end)
         builder.store(builder.and_(began, builder.load(self.alive)), self.on)
-        return True

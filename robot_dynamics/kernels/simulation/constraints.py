@@ -7,7 +7,7 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 import math
 
-from ...compiler import abreast, anywhere, each, inline, routine
+from ...compiler import abreast, alike, anywhere, each, inline, routine
 from ..contact.impulse import below_target, predicted_target
 from ..contact.solver import DEFLECTION, IMPLICIT, IMPULSE, STIFFNESS, ZETA, System, U
 from ..contact.spring_damper import next_deflection
@@ -166,7 +166,8 @@ def assemble(robot, joints, ground, settings, bounce, problem):
         count = find_contacts(robot, ground, settings, problem.picked[at.ACTIVE])
         full = count > at.MOST_CONTACTS
         count = min(count, at.MOST_CONTACTS)
-        contact_rows(robot, ground, settings, bounce, count, problem)
+        for (contacts,) in alike(count):
+            contact_rows(robot, ground, settings, bounce, contacts, problem)
     n = add_joint_rows(robot, joints, settings, count, problem)
     divide(robot, count, n, problem.z, problem.y)
     delassus_matrix(robot, response_scale(settings), count, n, problem.rows, problem.z, problem.y, problem.A)

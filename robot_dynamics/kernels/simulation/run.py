@@ -5,7 +5,7 @@
 The bundles of arrays and their columns (`at.`) are those of `memory`; nothing is allocated.
 """
 
-from ...compiler import abreast, anywhere, inline, lean, routine
+from ...compiler import abreast, alike, anywhere, inline, lean, routine
 from .. import rows
 from ..bodies import velocity_at
 from ..contact.solver import IMPULSE, Scratch, largest_residual, solve
@@ -166,9 +166,10 @@ def end_velocities(plant, pushed):
     for k in range(ATTEMPTS):
         failed = max(failed, free_velocity(robot, joints, state, settings, command, pushed))
         count, n, full = assemble(robot, joints, ground, settings, bounce, problem)
-        iterations, missed = solve(system, count, n, settings.sweeps, settings.tolerance)
+        for contacts, total in alike(count, n):
+            iterations, missed = solve(system, contacts, total, settings.sweeps, settings.tolerance)
+            apply_response(robot, joints, settings, contacts, total, problem)
         missed = missed or full
-        apply_response(robot, joints, settings, count, n, problem)
         gives = (
             settings.scheme == IMPULSE and settings.restitution > 0.0 and rebounds_give_energy(ground, count, problem)
         )
@@ -191,7 +192,8 @@ def take(plant, steps, log):
         unread = settings.motion_only and k == steps - 1
         if k == steps - 1 and not unread:  # that of another step could not be read
             state.ledger[at.RESIDUAL] = largest_residual(system_of(settings, problem), count, n)
-        store_forces(joints, ground, settings, count, n, problem)
+        for contacts, total in alike(count, n):
+            store_forces(joints, ground, settings, contacts, total, problem)
         purpose = shift_positions(robot, joints, ground, settings, count, n, problem)
         alone = n == 0 and not pushed
         if anywhere(alone) and alone and may_be_explicit(joints, settings, command.acting):

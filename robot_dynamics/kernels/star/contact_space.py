@@ -131,7 +131,7 @@ def contact_path(levels, memory, i, c, frames, block, paths):
         path_base(levels, limb, arm, frame, mine, block, first, paths)
 
 
-@routine
+@inline
 def contact_paths(levels, memory, contacts, frames, z, y):
     """`contact_space.contact_paths`, but for `divide`; memory: of `aba`, with attitudes."""
     counts, active, rows = contacts
@@ -154,7 +154,7 @@ def inverse_rows(M, H, N):
     )
 
 
-@routine
+@inline
 def divide(levels, memory, contacts, rows, z, y):
     """y = D^-1 z of the blocks of `contacts` and of rows - 3 contacts joints: the rows of a free base."""
     _, _, iv = dimensions(levels)
@@ -212,7 +212,7 @@ def carry_effort(levels, memory, v, c, z, y):
         to_quad3(z, c + 3 * QUAD, f)
 
 
-@routine
+@inline
 def joint_path(levels, memory, v, contacts, rows, z, y):
     """`contact_space.joint_path` of the joint with qd[v], but for `divide`."""
     for count in each(contacts):
@@ -306,7 +306,7 @@ def couple_all(levels, base, g, contacts, paths, A):
             couple_rows(levels, base, g, start, ONE_AXIS, contacts, paths, A)
 
 
-@routine
+@inline
 def delassus_matrix(levels, g, contacts, paths, A):
     """`contact_space.delassus_matrix`, symmetric to rounding. contacts: as in `couple_rows`. paths: z, y."""
     counts, rows, starts = contacts
@@ -377,7 +377,7 @@ def load_paths(levels, iv, g, contacts, f, y, memory):
     return al, a
 
 
-@routine
+@inline
 def joint_response(levels, robot, memory, g, contacts, f, y, x):
     """`contact_space.joint_response`; contacts: as in `couple_rows`."""
     _, _, iv = dimensions(levels)
@@ -453,7 +453,7 @@ def turn_base(R, count, y):
                 to_quad3(y, o, tmul(R, quad3(y, o)))
 
 
-@routine
+@inline
 def respond_columns(levels, robot, memory, count, y):
     """`contact_space.respond_columns`."""
     _, _, iv = dimensions(levels)

@@ -5,7 +5,7 @@
 A limb's rows of H are factorised before the base's, whose 6x6 pivot is inverted as a whole.
 """
 
-from ...compiler import abreast, inline, lane, routine, stack, to_lane
+from ...compiler import abreast, inline, lane, stack, to_lane
 from ..lanes import quad3, quad9, to_quad3
 from ..link import add_blocks, body_blocks, body_force, project, shift_composite
 from ..rows import ARMATURE, GRAVITY, part3, part3_to
@@ -288,7 +288,7 @@ def turn_wrenches(levels, count, wrench, memory):
             to_quad3(x, o + 3 * GROUP, mul(R, quad3(x, o + 3 * GROUP)))
 
 
-@routine
+@inline
 def factor_limbs(levels, robot, qd, tau, f_ext, added, memory):
     """H = L^T D L of the limbs, and L^-T (tau - C); needs `update_motion`."""
     _, _, iv = dimensions(levels)
@@ -321,7 +321,7 @@ def base_bias(robot, R, body, motion, f_ext):
     return add(f, mul(R, fe)), add(n, mul(R, ne))
 
 
-@routine
+@inline
 def accelerate_base(levels, robot, qd, tau, f_ext, memory, qdd):
     """Acceleration of a free base, world axes, and in its own axes into qdd."""
     base = in_memory(len(levels), 0)
@@ -345,7 +345,7 @@ def accelerate_base(levels, robot, qd, tau, f_ext, memory, qdd):
     return a, al
 
 
-@routine
+@inline
 def factorize(levels, robot, qd, tau, f_ext, added, memory, qdd):
     """H = L^T D L, H with `added` on its diagonal, and D^-1 L^-T (tau - C), into memory; needs `update_motion`.
 
@@ -358,7 +358,7 @@ def factorize(levels, robot, qd, tau, f_ext, added, memory, qdd):
     return ZERO3, ZERO3
 
 
-@routine
+@inline
 def free_motion(levels, robot, qd, tau, f_ext, added, memory, qdd):
     """qdd = H^-1 (tau - C), as `tree.joint_space.free_motion`."""
     _, _, iv = dimensions(levels)

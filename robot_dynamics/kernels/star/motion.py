@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Poses and twists of a star, its energy, momentum and second moment."""
 
-from ...compiler import abreast, inline, lane, routine, stack, to_lane
+from ...compiler import abreast, inline, lane, stack, to_lane
 from .. import rows
 from ..lanes import quad3, quad9, to_quad3, to_quad9
 from ..link import body_momentum, in_world, plus_along, revolute_placement, shift_composite, velocity_off
@@ -132,7 +132,7 @@ def move_base(levels, robot, q, qd, memory):
     return (R, x, spin, v), books(m, h, J, x, spin, v)
 
 
-@routine
+@inline
 def update_motion(levels, robot, memory, q, qd, out):
     """`tree.joint_space.update_motion` of all joints; its sums into `out` (10,)."""
     _, iq, iv = dimensions(levels)
@@ -158,7 +158,7 @@ def update_motion(levels, robot, memory, q, qd, out):
     out[9] = sums[3]
 
 
-@routine
+@inline
 def second_moment(levels, robot, memory):
     """Rotational inertia of a robot with a free base about the world's origin, at the poses of `update_motion`."""
     base = in_memory(len(levels), 0)
@@ -188,7 +188,7 @@ def turn_on(levels, limb, spin, v, memory):
     turn_on(levels[1:], limb, spin, v, memory)
 
 
-@routine
+@inline
 def update_base_twist(levels, robot, memory, qd):
     """Twists of a free base with the velocity qd, and of all joints, at the poses and rates of `update_motion`."""
     o = in_memory(len(levels), 0)
@@ -202,7 +202,7 @@ def update_base_twist(levels, robot, memory, qd):
             turn_on(levels, limb, spin, v, group_memory(memory, g))
 
 
-@routine
+@inline
 def displace_all(levels, robot, memory, d):
     """Move the base and all joints by d, world axes."""
     displace(in_memory(len(levels), 0), d, memory)
@@ -220,7 +220,7 @@ def displace(o, d, memory):
     to_quad3(memory, o, add(quad3(memory, o), d))
 
 
-@routine
+@inline
 def write_rows(levels, robot, memory, seen, w):
     """Copy poses and twists of world, base and the joints whose rows are `seen` to the workspace of `tree`."""
     _, _, iv = dimensions(levels)
@@ -262,7 +262,7 @@ def twist_limb(levels, limb, iv, qd, memory, twist, out):
     twist_limb(levels[1:], limb, iv + 1, qd, memory, (spin, v), out)
 
 
-@routine
+@inline
 def twists(levels, robot, memory, seen, qd, o, w):
     """`tree.joint_space.update_twists` of a free base and of `seen` rows."""
     _, _, iv = dimensions(levels)
