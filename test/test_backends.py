@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which backend compiles the kernels."""
 
+import json
 import logging
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from robot_dynamics.compiler.choice import FIRST_UNKNOWN, LLVM, NUMBA, choose
@@ -41,3 +43,32 @@ def test_the_tests_of_kernels_hold_on_the_numba_backend(tmp_path):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tests)]
     done = subprocess.run(command, env=own, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+FALL = """
+import json
+import robot_dynamics as rd
+from robot_dynamics.share import share_folder
+
+model = rd.load_urdf(share_folder() / "urdf" / "mini_cheetah.urdf", floating_base=True)
+plant = rd.Plant(model, rd.PlantParams(1e-3, rd.SpringDamper()), rd.contact_points(model))
+q = rd.neutral(model)
+q[2] = 0.41
+plant.reset(q, [0.0] * model.nv)
+plant.advance(0.1)
+print(json.dumps([plant.contacts.force_world[:, 2].max(), *plant.q, *plant.qd]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+def test_a_quadruped_falls_on_the_numba_backend_as_on_ours(tmp_path):
+    """All kernels of a step are compiled for it, in a folder of their own."""
+    ours = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
+    theirs = {**ours, "ROBOT_DYNAMICS_BACKEND": NUMBA, "XDG_CACHE_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", FALL]
+    falls = [subprocess.run(command, env=env, capture_output=True, text=True) for env in (ours, theirs)]
+    assert [fall.returncode for fall in falls] == [0, 0], falls[1].stderr
+    by_ours, by_theirs = (json.loads(fall.stdout) for fall in falls)
+    assert by_ours[0] > 0.0
+    np.testing.assert_allclose(by_theirs, by_ours, 1e-6, 1e-6)

@@ -323,11 +323,19 @@ def take_out_numbers(numbers, x, L, i, m):
 @inline
 def take_out_of_free(L, k, m, di, i):
     """`take_out` of the six rows of a free joint from i on, written out; m: column of the first."""
-    entries = row6(L, k, m)
-    for c, x in enumerate(entries):
-        for b in range(m):
-            L[i + c, b] -= di * x * L[k, b]
-        take_out_numbers(entries[: c + 1], di * x, L, i + c, m)
+    take_out_rows(row6(L, k, m), k, m, di, i, L)
+
+
+@inline
+def take_out_rows(entries, k, m, di, i, L):
+    """`take_out` of as many rows from i on as there are entries, those of row k, the first in column m."""
+    if len(entries) == 0:
+        return
+    take_out_rows(entries[:-1], k, m, di, i, L)
+    c, x = len(entries) - 1, di * entries[-1]
+    for b in range(m):
+        L[i + c, b] -= x * L[k, b]
+    take_out_numbers(entries, x, L, i + c, m)
 
 
 @inline
