@@ -166,13 +166,16 @@ class Statements(Expressions):
         return reached
 
     def sort(self, node: ast.For, x: Any) -> bool:
-        """Write the one turn of a loop over each(x)."""
-        self.assign(node.target, x)
-        return self.reaches_end(node.body)
+        """Write a loop over each(x)."""
+        return self.turn(node, x)
 
     def share(self, node: ast.For, x: Any) -> bool:
-        """Write the one turn of a loop over alike(*x)."""
-        self.assign(node.target, x)
+        """Write a loop over alike(*x)."""
+        return self.turn(node, x)
+
+    def turn(self, node: ast.For, item: Any) -> bool:
+        """Write one turn of a loop."""
+        self.assign(node.target, item)
         return self.reaches_end(node.body)
 
     def count(self, node: ast.For, over: Any, *limits: Any) -> None:

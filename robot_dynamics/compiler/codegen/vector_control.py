@@ -341,11 +341,6 @@ class VectorControl(VectorArrays):
         self.fork(node, x, tuple(map(self.first_of, x)), lambda: self.turn(node, x))
         return True
 
-    def turn(self, node: ast.For, item: Any) -> None:
-        """Write one turn of a loop."""
-        self.assign(node.target, item)
-        self.reaches_end(node.body)
-
     def first_of(self, x: Any) -> Any:
         """The number of the first lane."""
         return self.builder.extract_element(x, WORD(0)) if varies(x) else x

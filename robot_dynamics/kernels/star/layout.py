@@ -59,7 +59,7 @@ SPIN, LINEAR, ANGULAR, RATE = 23, 26, 29, 33
 """Angular velocity; acceleration of the origin, and angular one; joint rate: in ABA, of the joint in its own axes."""
 ATTITUDE, PLACE, OFFSET, SPEED, BODY_M, BODY_H, BODY_I = 0, 9, 12, 26, 34, 35, 38
 """In world axes, as SPIN outside of ABA: pose; origin from the parent's; velocity of the origin; m, h, I of the body.
-Poses and twists of the base stand in the first lane, for the joints next to it in all."""
+Poses and twists of the base stand in the first lane; `update_motion` fills all, for the joints next to it."""
 PIVOT, LOAD, ENTRIES, JOINT = 44, 45, 46, 54
 """Pivot D, then 1/D; effort less C, L^-T times it, then the acceleration; entries of the row of H, then of L, with the
 joints further in. Number of columns."""
