@@ -6,8 +6,11 @@ What kernels call are numba's overloads and not its dispatchers: an overload is 
 arguments, so that a function may recurse on a shorter tuple, and from Python it stays a Python function.
 """
 
+import ast
+import inspect
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial, wraps
+from textwrap import dedent
 from typing import Any
 
 from numba import NumbaError, config, njit, types
@@ -25,10 +28,51 @@ def _overloaded(fast: set[str], inlined: bool) -> Callable[[Callable[..., Any]],
     options = OPTIONS | {"fastmath": fast, "forceinline": inlined}
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        overload(function, jit_options=options, strict=False)(lambda *arguments: function)
+        overload(function, jit_options=options, strict=False)(lambda *arguments: _of_these_lengths(function, arguments))
         return function
 
     return decorate
+
+
+def _of_these_lengths(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..., Any]:
+    """Return `function` without the branches that tuples of these lengths, fields of named tuples, do not take.
+
+    numba leaves out a branch by the length of an argument, not of its field, and what indexes an empty tuple does not
+    compile.
+    """
+    source = ast.parse(dedent(inspect.getsource(function)))
+    lengths = _Lengths(dict(zip(inspect.signature(function).parameters, arguments, strict=False)))
+    source = ast.fix_missing_locations(lengths.visit(source))
+    if not lengths.asked:
+        return function
+    source.body[0].decorator_list = []
+    found = dict(function.__globals__)
+    exec(compile(source, inspect.getfile(function), "exec"), found)
+    taken: Callable[..., Any] = found[function.__name__]
+    return taken
+
+
+class _Lengths(ast.NodeTransformer):
+    """Replaces `if len(argument.field) > 0` or `== 0` by the branch that is taken; given: types of the arguments."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self.given = given
+        self.asked = False
+
+    def visit_If(self, branch: ast.If) -> Any:
+        """Return the statements of the branch taken, or the whole where it asks for something else."""
+        self.generic_visit(branch)
+        match branch.test:
+            case ast.Compare(
+                ast.Call(ast.Name("len"), [ast.Attribute(ast.Name(argument), name)]), [asked], [ast.Constant(0)]
+            ):
+                of = self.given.get(argument)
+                field = of[of.fields.index(name)] if isinstance(of, types.BaseNamedTuple) else None
+                if isinstance(field, types.BaseTuple):
+                    self.asked = True
+                    some = len(field) > 0
+                    return branch.body if some == isinstance(asked, ast.Gt) else branch.orelse or ast.Pass()
+        return branch
 
 
 inline = _overloaded(FAST, True)
