@@ -30,6 +30,7 @@ from .layout import (
     group_memory,
     in_memory,
     rank,
+    wrench_at,
 )
 
 ARM, AXIS = 9, 3
@@ -205,8 +206,8 @@ def carry_effort(levels, memory, v, c, z, y):
         for s in range(t + 1, depth):
             k = i - (s - t) * QUAD
             to_lane(z, k, lane(z, k) - lane(mine, o + (ENTRIES + s) * GROUP) * x)
-        n = sub(n, scale(part, quad3(mine, o + REACH * GROUP)))
-        f = sub(f, scale(part, quad3(mine, o + (REACH + 3) * GROUP)))
+        moment, force = wrench_at(o, REACH, mine)
+        n, f = sub(n, scale(part, moment)), sub(f, scale(part, force))
     if iv > 0:
         to_quad3(z, c, n)
         to_quad3(z, c + 3 * QUAD, f)
@@ -411,8 +412,8 @@ def base_factors(base, t, limb, memory):
         return ()
     o = in_memory(t, limb)
     g = -lane(memory, o + PIVOT * GROUP)
-    n, f = scale(g, quad3(memory, o + REACH * GROUP)), scale(g, quad3(memory, o + (REACH + 3) * GROUP))
-    return (*n, *f)
+    n, f = wrench_at(o, REACH, memory)
+    return (*scale(g, n), *scale(g, f))
 
 
 @inline

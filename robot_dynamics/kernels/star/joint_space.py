@@ -27,8 +27,8 @@ from ..scalar import (
 )
 from .layout import (
     ATTITUDE,
+    BIAS,
     ENTRIES,
-    FORCE,
     GROUP,
     LOAD,
     MOTION_SIZE,
@@ -37,7 +37,6 @@ from .layout import (
     PIVOT,
     RATE,
     REACH,
-    TORQUE,
     WRENCH_SIZE,
     axis_of,
     body_in_world,
@@ -47,7 +46,9 @@ from .layout import (
     in_memory,
     parameter,
     remember_base,
+    wrench_at,
     write_body,
+    write_wrench,
 )
 from .wrenches import base_less_wrench, less_wrench, spread_wrenches
 
@@ -85,7 +86,7 @@ def write_bias(t, limb, wrench, motion, memory):
     write_moving(limb, own, motion)
     f, n = bias_force(body_in_world(o, memory), own)
     f, n = less_wrench(f, n, wrench, t, limb)
-    write_force(o, f, n, memory)
+    write_wrench(o, BIAS, n, f, memory)
 
 
 @inline
@@ -96,29 +97,6 @@ def write_moving(limb, motion, out):
 
 
 @inline
-def write_force(o, f, n, memory):
-    """Write what `force_at` reads."""
-    to_quad3(memory, o + FORCE * GROUP, f)
-    to_quad3(memory, o + TORQUE * GROUP, n)
-
-
-@inline
-def force_at(o, memory):
-    """Force and moment in memory at o."""
-    return quad3(memory, o + FORCE * GROUP), quad3(memory, o + TORQUE * GROUP)
-
-
-@inline
-def add_body(o, c, memory):
-    """Composite inertia and force of what is in memory at o and at c."""
-    m, h, J = body_in_world(o, memory)
-    mc, hc, Jc = body_in_world(c, memory)
-    f, n = force_at(o, memory)
-    fc, nc = force_at(c, memory)
-    return (m + mc, add(h, hc), add6(J, Jc)), add(f, fc), add(n, nc)
-
-
-@inline
 def open_row(robot, t, depth, limb, memory):
     """Pivot of joint t, its effort less C, and the force of its unit acceleration, as its parent feels it (C2, C3).
 
@@ -126,35 +104,24 @@ def open_row(robot, t, depth, limb, memory):
     """
     o, c = in_memory(t, limb), in_memory(depth, limb)
     d, axis = quad3(memory, o + OFFSET * GROUP), axis_of(o, memory)
-    (m, h, J), f, n = add_body(o, c, memory)
+    (m, h, J), (mc, hc, Jc) = body_in_world(o, memory), body_in_world(c, memory)
+    (n, f), (nc, fc) = wrench_at(o, BIAS, memory), wrench_at(c, BIAS, memory)
+    m, h, J, n, f = m + mc, add(h, hc), add6(J, Jc), add(n, nc), add(f, fc)
     to_lane(memory, o + LOAD * GROUP, lane(memory, o + LOAD * GROUP) - dot(axis, n))
     force, moment = cross(axis, h), smul(J, axis)
     pivot = lane(memory, o + PIVOT * GROUP) + lane(robot, parameter(t, ARMATURE, limb))
     to_lane(memory, o + PIVOT * GROUP, pivot + dot(axis, moment))
-    write_column(o, force, add(moment, cross(d, force)), memory)
+    write_wrench(o, REACH, add(moment, cross(d, force)), force, memory)
     h, J = shift_composite(d, m, h, J)
     write_body(c, m, h, J, memory)
-    write_force(c, f, add(n, cross(d, f)), memory)
-
-
-@inline
-def write_column(o, f, n, memory):
-    """Write force and moment of a unit acceleration of the joint in memory at o."""
-    to_quad3(memory, o + REACH * GROUP, n)
-    to_quad3(memory, o + (REACH + 3) * GROUP, f)
-
-
-@inline
-def column_at(o, memory):
-    """What `write_column` wrote."""
-    return quad3(memory, o + (REACH + 3) * GROUP), quad3(memory, o + REACH * GROUP)
+    write_wrench(c, BIAS, add(n, cross(d, f)), f, memory)
 
 
 @inline
 def enter_column(u, t, limb, memory):
     """Entry of H of joint u, further out, with joint t (C3), and the force of u as the parent of t feels it."""
     o, i = in_memory(t, limb), in_memory(u, limb)
-    f, n = column_at(i, memory)
+    n, f = wrench_at(i, REACH, memory)
     to_lane(memory, i + (ENTRIES + t) * GROUP, dot(axis_of(o, memory), n))
     to_quad3(memory, i + REACH * GROUP, add(n, cross(quad3(memory, o + OFFSET * GROUP), f)))
 
@@ -171,7 +138,7 @@ def open_limbs(levels, robot, count, motion, wrench, memory):
     for limb in abreast(count):
         write_moving(limb, motion, moving)
         write_body(in_memory(depth, limb), 0.0, ZERO3, ZERO6, memory)
-        write_force(in_memory(depth, limb), ZERO3, ZERO3, memory)
+        write_wrench(in_memory(depth, limb), BIAS, ZERO3, ZERO3, memory)
     for j in range(depth):
         for limb in abreast(count):
             write_bias(depth - 1 - j, limb, wrench, moving, memory)
@@ -192,10 +159,8 @@ def eliminate_joint(t, s, limb, memory):
     to_lane(memory, i + PIVOT * GROUP, lane(memory, i + PIVOT * GROUP) - x * entry)
     to_lane(memory, i + LOAD * GROUP, lane(memory, i + LOAD * GROUP) - entry * lane(memory, o + LOAD * GROUP))
     to_lane(memory, o + (ENTRIES + s) * GROUP, x)
-    less = sub(quad3(memory, i + REACH * GROUP), scale(x, quad3(memory, o + REACH * GROUP)))
-    to_quad3(memory, i + REACH * GROUP, less)
-    less = sub(quad3(memory, i + (REACH + 3) * GROUP), scale(x, quad3(memory, o + (REACH + 3) * GROUP)))
-    to_quad3(memory, i + (REACH + 3) * GROUP, less)
+    (n, f), (nt, ft) = wrench_at(i, REACH, memory), wrench_at(o, REACH, memory)
+    write_wrench(i, REACH, sub(n, scale(x, nt)), sub(f, scale(x, ft)), memory)
 
 
 @inline
@@ -232,7 +197,7 @@ def less_joints(levels, limb, felt, memory):
     (M, H, N), f, n = less_joints(levels[1:], limb, felt, memory)
     o = in_memory(t, limb)
     di = lane(memory, o + PIVOT * GROUP)
-    nc, fc = quad3(memory, o + REACH * GROUP), quad3(memory, o + (REACH + 3) * GROUP)
+    nc, fc = wrench_at(o, REACH, memory)
     g = lane(memory, o + LOAD * GROUP)
     return project(M, H, N, fc, nc, di), add(f, scale(g, fc)), add(n, scale(g, nc))
 
@@ -241,8 +206,8 @@ def less_joints(levels, limb, felt, memory):
 def accelerate_joint(t, limb, a, al, memory):
     """Acceleration of joint t into LOAD, of those further in and of the base's: a, al."""
     o = in_memory(t, limb)
-    x = dot(quad3(memory, o + REACH * GROUP), al) + dot(quad3(memory, o + (REACH + 3) * GROUP), a)
-    rest = lane(memory, o + LOAD * GROUP) - lane(memory, o + PIVOT * GROUP) * x
+    n, f = wrench_at(o, REACH, memory)
+    rest = lane(memory, o + LOAD * GROUP) - lane(memory, o + PIVOT * GROUP) * (dot(n, al) + dot(f, a))
     to_lane(memory, o + LOAD * GROUP, rest)
 
 
@@ -289,11 +254,10 @@ def turn_wrenches(levels, count, wrench, memory):
 
 
 @inline
-def factor_limbs(levels, robot, qd, tau, f_ext, added, memory):
-    """H = L^T D L of the limbs, and L^-T (tau - C); needs `update_motion`."""
+def factor_limbs(levels, robot, motion, tau, f_ext, added, memory):
+    """H = L^T D L of the limbs, and L^-T (tau - C); needs `update_motion`. motion: of the base while qdd = 0."""
     _, _, iv = dimensions(levels)
     spread = stack(WRENCH_SIZE)
-    motion = base_motion(levels, robot, qd, memory)
     for g, _ in enumerate(levels[0]):
         own, count, first = group(levels, robot, g)
         mine = group_memory(memory, g)
@@ -322,21 +286,21 @@ def base_bias(robot, R, body, motion, f_ext):
 
 
 @inline
-def accelerate_base(levels, robot, qd, tau, f_ext, memory, qdd):
-    """Acceleration of a free base, world axes, and in its own axes into qdd."""
+def accelerate_base(levels, robot, motion, tau, f_ext, memory, qdd):
+    """Acceleration of a free base, world axes, and in its own axes into qdd. motion: of the base while qdd = 0."""
     base = in_memory(len(levels), 0)
     R = quad9(memory, base + ATTITUDE * GROUP)
     m, h, J = body_in_world(base + OWN * GROUP, memory)
-    f, n = base_bias(robot, R, (m, h, J), base_motion(levels, robot, qd, memory), f_ext)
+    f, n = base_bias(robot, R, (m, h, J), motion, f_ext)
     M, H, N = body_blocks(m, h, J)
     for g, _ in enumerate(levels[0]):
         _, count, _ = group(levels, robot, g)
         mine = group_memory(memory, g)
         for limb in abreast(count):
             c = in_memory(len(levels), limb)
-            m, h, J = body_in_world(c, mine)
-            fl, nl = force_at(c, mine)
-            felt = add_blocks((M, H, N), body_blocks(m, h, J)), add(f, fl), add(n, nl)
+            ml, hl, Jl = body_in_world(c, mine)
+            nl, fl = wrench_at(c, BIAS, mine)
+            felt = add_blocks((M, H, N), body_blocks(ml, hl, Jl)), add(f, fl), add(n, nl)
             (M, H, N), f, n = less_joints(levels, limb, felt, mine)
     M, H, N = inverse_blocks(M, H, N)
     remember_base(memory, M, H, N)
@@ -352,9 +316,10 @@ def factorize(levels, robot, qd, tau, f_ext, added, memory, qdd):
     Returns the acceleration of the base, linear and angular, world axes; in its own axes, into qdd.
     """
     _, _, iv = dimensions(levels)
-    factor_limbs(levels, robot, qd, tau, f_ext, added, memory)
+    motion = base_motion(levels, robot, qd, memory)
+    factor_limbs(levels, robot, motion, tau, f_ext, added, memory)
     if iv > 0:
-        return accelerate_base(levels, robot, qd, tau, f_ext, memory, qdd)
+        return accelerate_base(levels, robot, motion, tau, f_ext, memory, qdd)
     return ZERO3, ZERO3
 
 

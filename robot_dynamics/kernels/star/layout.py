@@ -63,12 +63,10 @@ Poses and twists of the base stand in the first lane; `update_motion` fills all,
 PIVOT, LOAD, ENTRIES, JOINT = 44, 45, 46, 54
 """Pivot D, then 1/D; effort less C, L^-T times it, then the acceleration; entries of the row of H, then of L, with the
 joints further in. Number of columns."""
-REACH = SPIN
-"""What the base feels of a unit acceleration, moment and force; takes the place of the twist, which must be read before
-H is factorised. What H follows from stays: a step may be solved again."""
-FORCE, TORQUE = 15, 18
-"""Of a body while qdd = 0. In the place of the base: what it bears of a limb, whose m, h, I stand where a joint has
-those of its body."""
+REACH, BIAS = SPIN, 15
+"""Moment and force. REACH: what the base feels of a unit acceleration; takes the place of the twist, which must be read
+before H is factorised. What H follows from stays: a step may be solved again. BIAS: of a body while qdd = 0. In the
+place of the base: what it bears of a limb, whose m, h, I stand where a joint has those of its body."""
 OWN = PIVOT - BODY_M
 """How far behind those the m, h, I of the base's own body stand, in the first lane: it has no row of H."""
 COSINE, SINE = PIVOT, LOAD
@@ -194,6 +192,19 @@ def body_in_world(o, memory):
         quad3(memory, o + BODY_H * GROUP),
         quad6(memory, o + BODY_I * GROUP),
     )
+
+
+@inline
+def write_wrench(o, column, n, f, memory):
+    """Write what `wrench_at` reads."""
+    to_quad3(memory, o + column * GROUP, n)
+    to_quad3(memory, o + (column + 3) * GROUP, f)
+
+
+@inline
+def wrench_at(o, column, memory):
+    """Moment and force of the joint in memory at o, from a column on."""
+    return quad3(memory, o + column * GROUP), quad3(memory, o + (column + 3) * GROUP)
 
 
 @inline
