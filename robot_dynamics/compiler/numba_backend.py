@@ -46,10 +46,9 @@ def _of_these_lengths(function: Callable[..., Any], arguments: Sequence[Any]) ->
     if not lengths.asked:
         return function
     source.body[0].decorator_list = []
-    found = dict(function.__globals__)
-    exec(compile(source, inspect.getfile(function), "exec"), found)
-    taken: Callable[..., Any] = found[function.__name__]
-    return taken
+    made: dict[str, Callable[..., Any]] = {}
+    exec(compile(source, inspect.getfile(function), "exec"), function.__globals__, made)
+    return made[function.__name__]
 
 
 class _Lengths(ast.NodeTransformer):
@@ -64,7 +63,9 @@ class _Lengths(ast.NodeTransformer):
         self.generic_visit(branch)
         match branch.test:
             case ast.Compare(
-                ast.Call(ast.Name("len"), [ast.Attribute(ast.Name(argument), name)]), [asked], [ast.Constant(0)]
+                ast.Call(ast.Name("len"), [ast.Attribute(ast.Name(argument), name)]),
+                [ast.Gt() | ast.Eq() as asked],
+                [ast.Constant(0)],
             ):
                 of = self.given.get(argument)
                 field = of[of.fields.index(name)] if isinstance(of, types.BaseNamedTuple) else None

@@ -196,7 +196,7 @@ def take(plant, steps, log):
             store_forces(joints, ground, settings, contacts, total, problem)
         purpose = shift_positions(robot, joints, ground, settings, count, n, problem)
         alone = n == 0 and not pushed
-        # `anywhere` is one answer for all lanes, and skips `heun`; by `alone` alone they would run it masked
+        # without `anywhere` all lanes would run `heun`, masked, even where none of them needs it
         if anywhere(alone) and alone and may_be_explicit(joints, settings, command.acting):
             heun(robot, joints, state, settings)
         carried = account_step(robot, joints, ground, state, settings, pushes, pushed)

@@ -130,8 +130,7 @@ def enter_column(u, t, limb, memory):
 def open_limbs(levels, robot, count, motion, wrench, memory):
     """Rows of H of all joints, efforts less C, and what the base feels of each limb; motion: of the base.
 
-    Loops over joints, not recursion, which writes the code once per joint: a step's code exceeds the instruction
-    cache, and fetching it takes a third of the time.
+    Loops over joints, not recursion, which writes the code once per joint: a step's code exceeds the instruction cache.
     """
     depth = len(levels)
     moving = stack(MOTION_SIZE)
