@@ -12,7 +12,7 @@ The factor of a robot with mimic joints (`Robot.coupled`) has no such order: the
 
 import numpy as np
 
-from ..compiler import QUAD, abreast, each, inline, lean, routine
+from ..compiler import QUAD, abreast, each, inline, lane, lean, routine
 from .dense import solve
 from .joints import one_dof, point_column
 from .lanes import aligned, whole
@@ -287,6 +287,42 @@ def delassus_matrix(robot, g, count, n, contact_rows, z, y, A):
                     for j in each(contact_rows[other]):
                         A[a, b] = g * product(robot, i, j, a, b, z, y)
                         A[b, a] = A[a, b]
+
+
+@inline
+def place_of(robot, z, count, c):
+    """Place of column c of z or y of `count` contacts, and from one of its numbers to the next."""
+    if len(robot.levels) == 0:
+        return c, z.shape[1]
+    return star.place_of(z, count, c), QUAD
+
+
+@inline
+def write_path(robot, i, place, g, z, y, Z, Y):
+    """Rows Z and Y of the path, at a place in z and y, of a force on row i; of other dofs 0."""
+    start, apart = place
+    for k in abreast(Z.shape[0]):
+        Z[k] = 0.0
+        Y[k] = 0.0
+    k = robot.last[i]
+    while k >= 0:
+        Z[k] = lane(z, start + k * apart)
+        Y[k] = g * lane(y, start + k * apart)
+        k = robot.carrier[k]
+
+
+@routine
+def write_paths(robot, g, count, n, contact_rows, z, y, paths):
+    """Z = z^T and Y = g y^T (n, nv) of the paths of `count` contacts and n - 3 count joints into `paths` (Q10)."""
+    Z, Y = paths[0], paths[1]
+    for a in range(count):
+        for i in each(contact_rows[a]):
+            for c in range(3 * a, 3 * a + 3):
+                write_path(robot, i, place_of(robot, z, count, c), g, z, y, Z[c], Y[c])
+    for first in each(count):
+        for c in range(3 * first, n):
+            for i in each(contact_rows[c - 2 * first]):
+                write_path(robot, i, place_of(robot, z, count, c), g, z, y, Z[c], Y[c])
 
 
 @inline

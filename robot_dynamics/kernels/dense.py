@@ -113,25 +113,30 @@ def solve_spd(H, x):
 
 
 @routine
-def eliminate(M, n, x):
-    """Solve M x = x in place by Gauss elimination with row exchange; M is destroyed."""
-    for c in range(n):
-        p = c
-        for r in range(c + 1, n):
-            if abs(M[r, c]) > abs(M[p, c]):
-                p = r
-        if p != c:
-            for j in range(c, n):
-                M[c, j], M[p, j] = M[p, j], M[c, j]
-            x[c], x[p] = x[p], x[c]
-        for r in range(c + 1, n):
-            g = M[r, c] / M[c, c]
-            if g != 0.0:
-                for j in range(c + 1, n):
-                    M[r, j] -= g * M[c, j]
-                x[r] -= g * x[c]
-    for r in range(n - 1, -1, -1):
-        s = x[r]
-        for j in range(r + 1, n):
-            s -= M[r, j] * x[j]
-        x[r] = s / M[r, r]
+def eliminate(M):
+    """Overwrite M = U L with U (diagonal 1) and the lower triangle L, the last unknown first, without exchange of rows.
+
+    What is 0 because joints are on different branches stays 0 in this order.
+    """
+    n = M.shape[0]
+    for k in range(n - 1, -1, -1):
+        s = 1.0 / M[k, k]
+        for i in range(k):
+            M[i, k] *= s
+            x = M[i, k]
+            if anywhere(x != 0.0):
+                for j in abreast(k):
+                    M[i, j] -= x * M[k, j]
+
+
+@routine
+def substitute(M, x):
+    """Solve U L x = b in place; x holds b, M what `eliminate` left."""
+    n = M.shape[0]
+    for k in range(n - 1, -1, -1):
+        for i in range(k):
+            x[i] -= M[i, k] * x[k]
+    for k in range(n):
+        x[k] /= M[k, k]
+        for i in range(k + 1, n):
+            x[i] -= M[i, k] * x[k]

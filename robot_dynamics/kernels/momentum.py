@@ -5,7 +5,7 @@
 import numpy as np
 
 from ..compiler import kernel
-from .dense import eliminate
+from .dense import eliminate, substitute
 
 
 @kernel
@@ -41,6 +41,7 @@ def explain(jacobian, moved, residual, damping, forces):
                     x[a] += jacobian[k, a, j] * residual[j]
                     for b in range(3):
                         M[a, b] += jacobian[k, a, j] * jacobian[k, b, j]
-        eliminate(M, 3, x)
+        eliminate(M)
+        substitute(M, x)
         for a in range(3):
             forces[k, a] = x[a]

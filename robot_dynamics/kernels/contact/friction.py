@@ -8,6 +8,7 @@ Another law of friction is another of this file. The laws of the normal force an
 import math
 
 from ...compiler import inline, routine
+from ..scalar import smul
 
 LINEAR_SLIP_SPEED = 0.01
 """v_eps of the linear law [m/s]: below it its friction is viscous."""
@@ -122,6 +123,36 @@ def friction_direction(axes, q, g, lam):
         e1 = a / (g * l1 + lam)
         e2 = b / (g * l2 + lam)
     return from_axes(axes, e1, e2)
+
+
+@inline
+def slip_step(w, mu, old, normal, drive, balance):
+    """Newton step (N14) of a contact that slips, its force so far `old`.
+
+    normal: f_n, and by how much x lessens it. drive: v, which the force opposes, and its change C per velocity.
+    balance: a, b, r of the normal equation a x = r + b du_n.
+    Returns its force, the turn of its direction [rad], x, and v along the direction that it had.
+    """
+    f_n, t_n = normal
+    v_x, v_y, C = drive
+    a, b, r = balance
+    m, size = mu * f_n, max(length(v_x, v_y), 1e-288)
+    e_x, e_y = v_x / size, v_y / size
+    first = smul(w, (-m * e_x - old[0], -m * e_y - old[1], f_n - old[2]))
+    outward, around = smul(w, (-mu * e_x, -mu * e_y, 1.0)), smul(w, (-e_y, e_x, 0.0))
+    m_tt = size + C * m * (e_x * around[1] - e_y * around[0])
+    m_tn = C * t_n * (e_x * outward[1] - e_y * outward[0])
+    m_nt = b * m * around[2]
+    m_nn = a + b * t_n * outward[2]
+    r_t = C * (e_x * first[1] - e_y * first[0])
+    r_n = r + b * first[2]
+    g = 1.0 / (m_tt * m_nn - m_tn * m_nt)
+    turn, x = g * (m_nn * r_t - m_tn * r_n), g * (m_tt * r_n - m_nt * r_t)
+    u_x = first[0] - x * t_n * outward[0] - m * turn * around[0]
+    u_y = first[1] - x * t_n * outward[1] - m * turn * around[1]
+    n = f_n - x * t_n
+    s = mu * n / math.sqrt(1.0 + turn * turn)
+    return (-s * (e_x - turn * e_y), -s * (e_y + turn * e_x), n), turn, x, size + C * (e_x * u_x + e_y * u_y)
 
 
 @inline

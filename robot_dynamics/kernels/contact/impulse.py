@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Impulse contact of one point (I1, J1-J12): complementarity, Coulomb friction, restitution, soft landing.
+"""Impulse contact of one point (I1, J1-J13): complementarity, Coulomb friction, restitution, soft landing.
 
 p is the impulse and u the velocity at the end of the step less its target, in surface axes; u_n > 0 separates.
 A 3x3 symmetric block w of A is (xx, xy, xz, yy, yz, zz).
@@ -10,7 +10,7 @@ import math
 
 from ...compiler import inline, routine
 from ..scalar import ZERO3, smul2, sub
-from .friction import clamp_slopes, clamp_to_cone, eigen2, length, slip_impulse, to_axes
+from .friction import clamp_slopes, clamp_to_cone, eigen2, length, slip_impulse, slip_step, to_axes
 from .roots import between, narrow
 
 FIRM = 1e-12
@@ -83,6 +83,13 @@ def sticking_impulse(w):
     firm = plane and schur > WELL_POSED * w[5]
     g = 1.0 / (schur if firm else 1.0)
     return (0.0, (-g * v_x, -g * v_y, g), ZERO3, S, (-v_x, -v_y, 1.0)), firm
+
+
+@inline
+def sliding_impulse(old, w, mu, u):
+    """Newton step (J13) of a contact that slides, as `sliding_step`; x: share of the normal impulse."""
+    f, turn, x, v = slip_step(w, mu, old, (old[2], old[2]), (u[0], u[1], 1.0), (0.0, 1.0, u[2]))
+    return f, turn, x, f[2] > 0.0 and v > 0.0
 
 
 @inline

@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Solver that couples all contacts, joint frictions and stops through the robot (Q1-Q9).
+"""Solver that couples all contacts, joint frictions and stops through the robot (Q1-Q10).
 
 Per contact three rows (t1, t2, n) in its surface frame. After the contacts come scalar rows: joint friction and joint
 stops, a force between two bounds that wants its velocity to be zero.
@@ -14,14 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiler import QUAD, abreast, combine, each, inline, kernel, lane, routine, stack, strict, to_lane
-from ..dense import eliminate
-from ..lanes import aligned, quad3, to_quad3
-from ..rows import part3, part3_to
-from ..scalar import add, smul, sub
-from .friction import clamp_to_cone, is_inside_cone
-from .impulse import impulse_point, impulse_residual, impulse_slopes, sticking_impulse
-from .spring_damper import NEAR, end_force, end_force_slopes, implicit_point, sticking_step
+from ...compiler import QUAD, abreast, anywhere, combine, each, inline, kernel, lane, routine, stack, strict, to_lane
+from ..dense import eliminate, substitute
+from ..lanes import aligned, quad3, to_quad3, whole
+from ..rows import part3, part3_to, row3, set_column3
+from ..scalar import add, mul, smul, sub, tmul
+from .friction import clamp_to_cone, is_inside_cone, slides
+from .impulse import impulse_point, impulse_residual, impulse_slopes, sliding_impulse, sticking_impulse
+from .spring_damper import NEAR, end_force, end_force_slopes, implicit_point, sliding_step, sticking_step
 
 IMPLICIT = 0
 IMPULSE = 1
@@ -34,6 +34,9 @@ STEP, BY_VELOCITY, CHANGE, SLOPE, BY_STEP = 0, QUAD, 4 * QUAD, 7 * QUAD, 10 * QU
 STICKING = 13 * QUAD
 """Where c, e, b, S, t of `sticking_step` or `sticking_impulse` stand, of QUAD contacts; length of all."""
 
+SLIP_REACH = 0.03
+"""A Newton step that turns the force of a sliding contact by less [rad] and changes it by a smaller share is taken:
+what it leaves is of its square, and the next sweep's."""
 NEWTON_STEPS = 30
 ALL_SWEEPS = 200
 SURE = 3
@@ -41,15 +44,25 @@ SURE = 3
 WORST = 1e-6
 """Largest residual of a solve that counts as converged [m/s]."""
 
-U, RESIDUAL, TRIAL, BEST = range(4)
-"""Rows of Scratch.rows: velocity of all rows at the end of the step, F, two iterates."""
+SOFT = 1e-6
+"""What Newton adds to the slope of a force by itself: forces of coplanar points that cancel are not determined."""
+
+U, RESIDUAL, TRIAL, BEST, CORRECTION = range(5)
+"""Rows of Scratch.rows: velocity of all rows at the end of the step, F, two iterates, Newton's x."""
 
 
 class Scratch(NamedTuple):
-    """Memory of the solver, owned by the caller: rows (4, n), Newton's matrix (n, n), a contact's P and V (2, 3, 3)."""
+    """Memory of the solver, owned by the caller.
+
+    rows (5, n). paths (2, n, m): Z and Y of A = Z Y^T, a row for each force, of nv numbers and zeros. slopes (n, 3): E.
+    matrix (nv, m): K. motion (m,): s. blocks (2, 3, 3): P and V of a contact.
+    """
 
     rows: NDArray[np.float64]
+    paths: NDArray[np.float64]
+    slopes: NDArray[np.float64]
     matrix: NDArray[np.float64]
+    motion: NDArray[np.float64]
     blocks: NDArray[np.float64]
 
 
@@ -71,9 +84,11 @@ class System(NamedTuple):
     work: Scratch
 
 
-def scratch(n: int) -> Scratch:
-    """Memory for n rows, whole lanes."""
-    return Scratch(aligned((4, n)), aligned((n, n)), np.zeros((2, 3, 3)))
+def scratch(n: int, nv: int) -> Scratch:
+    """Memory for n rows, whole lanes, of forces on a robot with nv dofs."""
+    m = whole(nv)
+    slopes = np.zeros((n, 3))
+    return Scratch(aligned((5, n)), aligned((2, n, m)), slopes, aligned((nv, m)), aligned((m,)), np.zeros((2, 3, 3)))
 
 
 @inline
@@ -195,13 +210,35 @@ def sticking_change(steps, k, u):
 
 @routine
 def root_force(system, i, u, old):
-    """Force of contact i by itself, its velocity u with the force `old`."""
+    """Force of contact i by itself, from any start; its velocity is u with the force `old`."""
     points, w = system.points, own_block(system.A, 3 * i)
     a, d = sub(u, smul(w, old)), deflection_of(points, i)
     if system.model == IMPULSE:
         return impulse_point(w, a, points[FRICTION, i])
     guess = math.sqrt(max(0.0, points[ZETA, i] - system.h * u[2])) if old[2] > 0.0 else 0.0
     return implicit_point(w, a, points[ZETA, i], d, system.h, law_of(points, i), guess)
+
+
+@inline
+def sliding_force(system, i, u, old):
+    """Newton step from the force `old` of contact i, which slides with it; and whether that is near enough the root."""
+    points, w = system.points, own_block(system.A, 3 * i)
+    if system.model == IMPULSE:
+        new, turn, x, goes_on = sliding_impulse(old, w, points[FRICTION, i], u)
+    else:
+        d = deflection_of(points, i)
+        new, turn, x, goes_on = sliding_step(old, points[ZETA, i], d, system.h, w, law_of(points, i), u)
+    return new, goes_on and max(abs(turn), abs(x)) < SLIP_REACH
+
+
+@routine
+def lone_force(system, i, u, old):
+    """Force of contact i by itself, which does not go on sticking; its velocity is u with the force `old`."""
+    if old[2] > 0.0 and slides(old, system.points[FRICTION, i]):
+        new, near = sliding_force(system, i, u, old)
+        if near:
+            return new
+    return root_force(system, i, u, old)
 
 
 @inline
@@ -235,7 +272,7 @@ def sweep(system, count, n, u):
             df, step = sticking_change(steps, k, end)
             new = add(old, df)
             if not (abs(step) < reach and is_inside_cone(new, points[FRICTION, i])):
-                new = root_force(system, i, end, old)
+                new = lone_force(system, i, end, old)
                 df = sub(new, old)
             if k < some - 1:
                 end = next_velocity(A, o, df, u)
@@ -293,49 +330,121 @@ def point_slopes(system, i, u, f, P, V):
         end_force_slopes(points[ZETA, i], deflection_of(points, i), law_of(points, i), system.h, u, P, V)
 
 
+@inline
+def divide_block(D, v):
+    """D^-1 v of a block whose last row is (0, 0, D_zz)."""
+    z = v[2] / D[2, 2]
+    x, y = v[0] - D[0, 2] * z, v[1] - D[1, 2] * z
+    g = 1.0 / (D[0, 0] * D[1, 1] - D[0, 1] * D[1, 0])
+    return (g * (D[1, 1] * x - D[0, 1] * y), g * (D[0, 0] * y - D[1, 0] * x), z)
+
+
 @routine
-def newton_matrix(system, count, n):
-    """M = dF/df = P + V A (Q6) where `residual` was, 1e-6 on the diagonal because coplanar points make A singular."""
-    A, f = system.A, system.f
-    M, u = system.work.matrix, system.work.rows[U]
-    P, V = system.work.blocks[0], system.work.blocks[1]
+def relative_slopes(system, count, n):
+    """E = D^-1 V and e = D^-1 F with D = P + SOFT of all rows (Q6), where `residual` was; e into rows[CORRECTION]."""
+    A, f, E = system.A, system.f, system.work.slopes
+    u, F, e = system.work.rows[U], system.work.rows[RESIDUAL], system.work.rows[CORRECTION]
+    D, V = system.work.blocks[0], system.work.blocks[1]
     for i in range(count):
         o = 3 * i
-        point_slopes(system, i, part3(u, o), part3(f, o), P, V)
-        for r in range(3):
-            for j in range(n):
-                M[o + r, j] = V[r, 0] * A[o, j] + V[r, 1] * A[o + 1, j] + V[r, 2] * A[o + 2, j]
-            for j in range(3):
-                M[o + r, o + j] += P[r, j]
+        point_slopes(system, i, part3(u, o), part3(f, o), D, V)
+        for k in range(3):
+            D[k, k] += SOFT
+        part3_to(e, o, divide_block(D, part3(F, o)))
+        for k in range(3):
+            set_column3(E, o, k, divide_block(D, (V[0, k], V[1, k], V[2, k])))
     for first in each(3 * count):
         for i in range(first, n):
             low, high = own_bounds(system, i - first)
             inside = low < f[i] - u[i] / A[i, i] < high
-            for j in range(n):
-                M[i, j] = A[i, j] / A[i, i] if inside else 0.0
-            if not inside:
-                M[i, i] = 1.0
-    for i in range(n):
-        M[i, i] += 1e-6
+            E[i, 0] = 1.0 / (SOFT * A[i, i]) if inside else 0.0
+            e[i] = F[i] / (SOFT if inside else 1.0 + SOFT)
+
+
+@inline
+def block_of(E, o):
+    """The 3x3 block of E of the contact whose rows start at o."""
+    return (*row3(E, o, 0), *row3(E, o + 1, 0), *row3(E, o + 2, 0))
+
+
+@routine
+def couple_joints(work, count, n):
+    """K = 1 + Y^T E Z (Q10), eliminated."""
+    Z, Y, E, K = work.paths[0], work.paths[1], work.slopes, work.matrix
+    m = K.shape[1]
+    for k in range(K.shape[0]):
+        for j in abreast(m):
+            K[k, j] = 1.0 if j == k else 0.0
+    for o in range(0, 3 * count, 3):
+        block = block_of(E, o)
+        for k in range(K.shape[0]):
+            y = tmul(block, (Y[o, k], Y[o + 1, k], Y[o + 2, k]))
+            if anywhere(y[0] != 0.0 or y[1] != 0.0 or y[2] != 0.0):  # not of joints on other branches
+                add_response(Z, o, y, m, K[k])
+    for first in each(3 * count):
+        for i in range(first, n):
+            for k in range(K.shape[0]):
+                y = E[i, 0] * Y[i, k]
+                if anywhere(y != 0.0):
+                    add_response(Z, i, (y,), m, K[k])
+    eliminate(K)
+
+
+@inline
+def joint_motion(Y, count, n, e, s):
+    """s = Y^T e."""
+    m = s.shape[0]
+    for j in abreast(m):
+        s[j] = 0.0
+    for o in range(0, 3 * count, 3):
+        add_response(Y, o, part3(e, o), m, s)
+    for first in each(3 * count):
+        for i in range(first, n):
+            add_response(Y, i, (e[i],), m, s)
+
+
+@inline
+def path_dot(Z, i, s):
+    """Row i of Z times s."""
+    total = 0.0
+    for k in abreast(s.shape[0]):
+        total += Z[i, k] * s[k]
+    return total
+
+
+@routine
+def solve_by_joints(work, count, n):
+    """Solve (1 + E A) x = e by the motion s = Y^T x of the joints (Q10): e and then x in rows[CORRECTION].
+
+    E is that of `couple_joints`.
+    """
+    Z, s, E, x = work.paths[0], work.motion, work.slopes, work.rows[CORRECTION]
+    joint_motion(work.paths[1], count, n, x, s)
+    substitute(work.matrix, s)
+    for o in range(0, 3 * count, 3):
+        u = path_dot(Z, o, s), path_dot(Z, o + 1, s), path_dot(Z, o + 2, s)
+        part3_to(x, o, sub(part3(x, o), mul(block_of(E, o), u)))
+    for first in each(3 * count):
+        for i in range(first, n):
+            x[i] -= E[i, 0] * path_dot(Z, i, s)
 
 
 @routine
 def newton(system, count, n, tolerance):
     """Semi-smooth Newton with halving (Q7) on F(f) = 0; leaves the best iterate in f. Returns steps and residual."""
     f, work = system.f, system.work
-    start, best, F = work.rows[TRIAL], work.rows[BEST], work.rows[RESIDUAL]
+    start, best, change = work.rows[TRIAL], work.rows[BEST], work.rows[CORRECTION]
     error, square = residual(system, count, n)
     copy(f, n, best)
     least = error
     steps = 0
     while error > tolerance and steps < NEWTON_STEPS:
-        newton_matrix(system, count, n)
-        eliminate(work.matrix, n, F)
+        relative_slopes(system, count, n)  # (P + SOFT + V A) x = F (Q6)
+        couple_joints(work, count, n)
+        solve_by_joints(work, count, n)
         copy(f, n, start)
         step = 1.0
         before = square
-        change = work.matrix[0]
-        copy(F, n, change)
         while True:
             for i in range(n):
                 f[i] = start[i] - step * change[i]
@@ -401,38 +510,47 @@ def sweep_again(system, count, n, sweeps, tolerance, error):
 
 
 @routine
-def solve(system, count, n, sweeps, tolerance):
-    """`solve_contacts`, within kernels."""
+def sweep_until_good(system, count, n, sweeps, tolerance):
+    """Sweep from u = b + A f until no row was off by more than the tolerance [m/s]; returns how often.
+
+    And the residual: 0 where at most SURE sweeps were enough, which need no judge.
+    """
     u = system.work.rows[U]
-    if n == 0:
-        return 0, False
     end_velocity(system, count, n, u)
     iterations = 0
     change = math.inf
     while change > tolerance and iterations < sweeps:
         change = sweep(system, count, n, u)
         iterations += 1
-    missed = False
+    error = 0.0
     if change > tolerance or iterations > SURE:
         error, _ = residual(system, count, n)
-        if error > tolerance:
-            steps, error = newton(system, count, n, tolerance)
-            iterations += steps
-            clamp_forces(system, count, n)
-            error, _ = residual(system, count, n)
-        if error > tolerance:
-            error, swept = sweep_again(system, count, n, sweeps, tolerance, error)
-            iterations += swept
-        missed = error > max(tolerance, WORST)
-        if missed and system.model == IMPULSE:
-            take_no_energy(system, count, n, u)
-        end_velocity(system, count, n, u)
+    return iterations, error
+
+
+@routine
+def solve_by_newton(system, count, n, sweeps, tolerance):
+    """Newton where sweeps were not enough, and if that stalls sweeps again. Needs the paths.
+
+    Returns how many iterations that took, and whether the residual is above WORST and the tolerance.
+    """
+    u = system.work.rows[U]
+    iterations, error = newton(system, count, n, tolerance)
+    clamp_forces(system, count, n)
+    error, _ = residual(system, count, n)
+    if error > tolerance:
+        error, swept = sweep_again(system, count, n, sweeps + iterations, tolerance, error)
+        iterations += swept
+    missed = error > max(tolerance, WORST)
+    if missed and system.model == IMPULSE:
+        take_no_energy(system, count, n, u)
+    end_velocity(system, count, n, u)
     return iterations, missed
 
 
 @routine
 def largest_residual(system, count, n):
-    """`true_residual`, within kernels; the velocities of `solve` stay as they are, to the last bit."""
+    """`true_residual`, within kernels; the velocities of the solve stay as they are, to the last bit."""
     if n == 0:
         return 0.0
     u, kept = system.work.rows[U], system.work.rows[TRIAL]
@@ -446,14 +564,20 @@ def largest_residual(system, count, n):
 def named(system):
     """The bundle `System` of a plain tuple."""
     model, h, A, b, f, points, bounds, work = system
-    rows, matrix, blocks = work
-    return System(model, h, A, b, f, points, bounds, Scratch(rows, matrix, blocks))
+    rows, paths, slopes, matrix, motion, blocks = work
+    return System(model, h, A, b, f, points, bounds, Scratch(rows, paths, slopes, matrix, motion, blocks))
 
 
 @routine
 def solve_plain(system, count, n, sweeps, tolerance):
-    """`solve` of a plain tuple."""
-    return solve(named(system), count, n, sweeps, tolerance)
+    """`solve_contacts`, within kernels."""
+    system = named(system)
+    iterations, error = sweep_until_good(system, count, n, sweeps, tolerance)
+    missed = False
+    if error > tolerance:
+        more, missed = solve_by_newton(system, count, n, iterations, tolerance)
+        iterations += more
+    return iterations, missed
 
 
 @routine
@@ -468,7 +592,7 @@ def solve_contacts(system, count, n, sweeps, tolerance):
 
     Sweeps from the f given (warm start) until no row was off by more than the tolerance [m/s]; after `sweeps` of them
     Newton, and if that stalls sweeps up to ALL_SWEEPS. What took more than SURE sweeps is judged by its residual.
-    system: the fields of `System`. Leaves u in work.rows[U].
+    system: the fields of `System`, the paths in its work. Leaves u in work.rows[U].
     Returns iterations (sweeps + Newton steps), and whether the residual is above WORST and the tolerance.
     """
     return solve_plain(system, count, n, sweeps, tolerance)

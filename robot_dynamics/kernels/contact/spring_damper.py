@@ -1,6 +1,6 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Spring-damper contact of one point: explicit laws (E1-E4), and the one at the end of a step (N1-N13).
+"""Spring-damper contact of one point: explicit laws (E1-E4), and the one at the end of a step (N1-N14).
 
 A law is (K, D, mu): stiffness [N/m^1.5], damping [N s/m^1.5], friction coefficient. zeta is the depth at the start of
 the step (negative: gap), d (2) the tangential deflection, u the velocity in surface axes, u_n > 0 separates.
@@ -11,7 +11,7 @@ import math
 
 from ...compiler import inline, routine, strict
 from ..scalar import ZERO3, smul, smul2
-from .friction import clamp_slopes, eigen2, friction_direction, on_rim, sticks, viscous_friction
+from .friction import clamp_slopes, eigen2, friction_direction, on_rim, slip_step, sticks, viscous_friction
 from .roots import between, narrow
 
 NEAR = 1e-3
@@ -141,6 +141,23 @@ def sticking_step(y, old, zeta, d, h, w, law):
         (gk * G[0], gk * G[1], gk * G[2]),
         (g * t_x, g * t_y, t_n),
     )
+
+
+@inline
+def sliding_step(old, zeta, d, h, w, law, u):
+    """Newton step (N14) of a contact that slides, `old` its force while u is its velocity.
+
+    Returns its force, the turn of its direction [rad], -dy / y, and whether it goes on sliding.
+    """
+    K, D, mu = law
+    C = D + h * K
+    depth = max(zeta - h * u[2], 1e-288)
+    y = math.sqrt(depth)
+    stiff, free = C / h * depth, D / h * zeta
+    normal = y * (stiff - free), y * (3.0 * stiff - free)
+    drive = K * d[0] + C * u[0], K * d[1] + C * u[1], C
+    f, turn, x, v = slip_step(w, mu, old, normal, drive, (2.0 * depth, h, 0.0))
+    return f, turn, x, zeta > h * u[2] and f[2] > 0.0 and y * (1.0 - x) * v > mu * f[2]
 
 
 @routine

@@ -9,9 +9,19 @@ import math
 
 from ...compiler import abreast, alike, anywhere, each, inline, routine
 from ..contact.impulse import below_target, predicted_target
-from ..contact.solver import DEFLECTION, IMPLICIT, IMPULSE, STIFFNESS, ZETA, System, U
+from ..contact.solver import (
+    DEFLECTION,
+    IMPLICIT,
+    IMPULSE,
+    STIFFNESS,
+    ZETA,
+    System,
+    U,
+    solve_by_newton,
+    sweep_until_good,
+)
 from ..contact.spring_damper import next_deflection
-from ..contact_space import contact_paths, delassus_matrix, divide, joint_path, joint_response
+from ..contact_space import contact_paths, delassus_matrix, divide, joint_path, joint_response, write_paths
 from ..rows import part3, row3, set3, set_column3
 from ..scalar import ZERO3, add, dot, scale
 from . import memory as at
@@ -174,6 +184,30 @@ def assemble(robot, joints, ground, settings, bounce, problem):
     return count, n, full
 
 
+@inline
+def system_of(settings, problem):
+    """What the solver solves; explicit schemes leave it joint friction and stops."""
+    model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
+    A, b, f, points, bounds = problem.A, problem.b, problem.f, problem.points, problem.bounds
+    return System(model, settings.timestep, A, b, f, points, bounds, problem.work)
+
+
+@routine
+def solve(robot, settings, count, n, problem):
+    """Forces of all rows that obey their laws (Q1-Q7); returns iterations, and whether they missed the tolerance."""
+    if n == 0:
+        return 0, False
+    system = system_of(settings, problem)
+    iterations, error = sweep_until_good(system, count, n, settings.sweeps, settings.tolerance)
+    missed = False
+    if error > settings.tolerance:
+        g, paths = response_scale(settings), problem.work.paths
+        write_paths(robot, g, count, n, problem.rows, problem.z, problem.y, paths)
+        more, missed = solve_by_newton(system, count, n, iterations, settings.tolerance)
+        iterations += more
+    return iterations, missed
+
+
 @routine
 def apply_response(robot, joints, settings, count, n, problem):
     """Add what the forces of all rows do to the velocity of the end of the step (Q8)."""
@@ -216,14 +250,6 @@ def store_forces(joints, ground, settings, count, n, problem):
             d = next_deflection(depth, row3(points, c, at.FORCE), d, h, row3(points, c, at.LAW))
             points[c, at.DEFLECTION] = d[0]
             points[c, at.DEFLECTION + 1] = d[1]
-
-
-@inline
-def system_of(settings, problem):
-    """What the solver solves; explicit schemes leave it joint friction and stops."""
-    model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
-    A, b, f, points, bounds = problem.A, problem.b, problem.f, problem.points, problem.bounds
-    return System(model, settings.timestep, A, b, f, points, bounds, problem.work)
 
 
 @routine

@@ -67,8 +67,8 @@ SPAN, CLEAR, QUIET = range(3)
 none of them touches, carries, carried in the last step or is deflected."""
 
 # rows of Problem.picked
-ACTIVE, LANDED, CHOSEN, ROW_INDEX = range(4)
-"""Points of the contacts; whether they land softly; rows that carry; 2 joint + (0 friction, 1 stop) of scalar rows."""
+ACTIVE, LANDED, ROW_INDEX = range(3)
+"""Points of the contacts; whether they land softly; 2 joint + (0 friction, 1 stop) of scalar rows."""
 
 # columns of State.ledger
 KINETIC, POTENTIAL, ELASTIC, WORK, DISSIPATED_JOINT, DISSIPATED_CONTACT, THROUGHPUT, INITIAL = range(8)
@@ -213,6 +213,6 @@ def problem(nv: int, joints: int, points: int) -> Problem:
         f=aligned((n,)),
         points=aligned((CONTACT_ROWS, whole(contacts))),
         bounds=np.zeros((2 * joints, 2)),
-        picked=np.zeros((4, n), np.int64),
-        work=scratch(n),
+        picked=np.zeros((3, n), np.int64),
+        work=scratch(n, nv),
     )

@@ -11,12 +11,12 @@ from ...compiler import abreast, each, inline, lane, routine
 from .. import rows
 from ..bodies import velocity_at
 from ..contact.friction import slides
-from ..contact.solver import FRICTION, IMPULSE, ZETA, U
-from ..dense import eliminate
-from ..rows import part3, part3_to
-from ..scalar import dot
+from ..contact.solver import CORRECTION, FRICTION, IMPULSE, TRIAL, ZETA, U, couple_joints, end_velocity, solve_by_joints
+from ..contact_space import write_paths
+from ..rows import part3, row3, set3
+from ..scalar import ZERO3, dot, scale
 from . import memory as at
-from .constraints import STOP_RECOVERY, STOP_RECOVERY_SPEED, response, response_scale
+from .constraints import STOP_RECOVERY, STOP_RECOVERY_SPEED, response, response_scale, system_of
 from .detection import middle, next_twists, row_of, size1
 
 MOST_SHIFT = 1e-3
@@ -110,55 +110,71 @@ def shift_purpose(joints, ground, settings, count, n, problem):
     return purpose
 
 
+@inline
+def ask_row(problem, i, k, way):
+    """Note that row i, number k of its contact, moves by `way` and not otherwise; returns A_ii."""
+    problem.work.slopes[i, k] = 1.0
+    problem.b[i] = -way
+    return problem.A[i, i]
+
+
 @routine
 def held_rows(joints, ground, settings, count, n, problem):
-    """List the rows that may not move in picked[CHOSEN], and in b what is left over of their way.
+    """E = 1 of the rows that may not move and -b what is left over of their way; 0 of all others. Returns tr A_BB.
 
     Those are the rows of contacts that carry, and of joints whose friction or stop is within its bounds, or that are
-    beyond their stop. Returns their number.
+    beyond their stop.
     """
-    chosen, r = problem.picked[at.CHOSEN], problem.b
-    m = 0
+    for i in range(n):
+        set3(problem.work.slopes, i, 0, ZERO3)
+        problem.b[i] = 0.0
+    trace = 0.0
     for a in range(count):
         if problem.f[3 * a + 2] > 0.0:
-            part3_to(r, m, missing_way(ground, settings, a, problem))
-            for k in range(3):
-                chosen[m + k] = 3 * a + k
-            m += 3
+            for k, way in enumerate(missing_way(ground, settings, a, problem)):
+                trace += ask_row(problem, 3 * a + k, k, way)
     for s in range(n - 3 * count):
         back = missing_stop_way(joints, settings, problem.picked[at.ROW_INDEX, s])
         if holds(problem, count, s) or abs(back) > 0.0:
-            chosen[m] = 3 * count + s
-            r[m] = back
-            m += 1
-    return m
+            trace += ask_row(problem, 3 * count + s, 0, back)
+    return trace
+
+
+@routine
+def hold_rows(robot, settings, count, n, trace, problem):
+    """Forces pi, into f, that move the rows B that hold by r: (A_BB + 1e-9 tr(A_BB) 1) pi = r (T14).
+
+    Over all rows f + E (b + A f) = 0 with b = -r, solved by the motion of the joints (Q10). Twice: as numbers cancel in
+    it, once leaves 7 digits.
+    """
+    f, work = problem.f, problem.work
+    E, u, x = work.slopes, work.rows[TRIAL], work.rows[CORRECTION]
+    for i in range(n):
+        set3(E, i, 0, scale(1e9 / trace, row3(E, i, 0)))
+        f[i] = 0.0
+    write_paths(robot, response_scale(settings), count, n, problem.rows, problem.z, problem.y, work.paths)
+    couple_joints(work, count, n)
+    for _ in range(2):
+        end_velocity(system_of(settings, problem), count, n, u)
+        for i in range(n):
+            x[i] = f[i] + (E[i, 0] + E[i, 1] + E[i, 2]) * u[i]
+        solve_by_joints(work, count, n)
+        for i in range(n):
+            f[i] -= x[i]
 
 
 @routine
 def shift_positions(robot, joints, ground, settings, count, n, problem):
     """Position-only shift by what `missing_way` says, in dofs[CHANGE]; all other rows that hold stay where they are.
 
-    Returns what it is for.
-    (W_AA + 1e-9 tr W) pi = r over the rows A that hold (T14). A recovery longer than MOST_SHIFT goes that far.
+    Returns what it is for. A recovery longer than MOST_SHIFT goes that far.
     """
     purpose = shift_purpose(joints, ground, settings, count, n, problem)
     if purpose == AS_IT_IS:
         scale_shift(joints, 0.0)
         return AS_IT_IS
-    m = held_rows(joints, ground, settings, count, n, problem)
-    chosen, r, M = problem.picked[at.CHOSEN], problem.b, problem.work.matrix
-    trace = 0.0
-    for i in range(m):
-        trace += problem.A[chosen[i], chosen[i]]
-    for i in range(m):
-        for j in range(m):
-            M[i, j] = problem.A[chosen[i], chosen[j]]
-        M[i, i] += 1e-9 * trace
-    eliminate(M, m, r)
-    for i in range(n):
-        problem.f[i] = 0.0
-    for i in range(m):
-        problem.f[chosen[i]] = r[i]
+    trace = held_rows(joints, ground, settings, count, n, problem)
+    hold_rows(robot, settings, count, n, trace, problem)
     response(robot, joints.dofs, response_scale(settings), count, n, problem)
     way = longest_shift(robot, joints, ground, settings)
     if not way <= MOST_SHIFT:

@@ -8,13 +8,13 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 from ...compiler import abreast, alike, anywhere, inline, lean, routine
 from .. import rows
 from ..bodies import velocity_at
-from ..contact.solver import IMPULSE, Scratch, largest_residual, solve
+from ..contact.solver import IMPULSE, Scratch, largest_residual
 from ..robot import Robot, update_poses
 from ..rows import part3_to, row3, set3
 from ..scalar import add
 from . import memory as at
 from .actuators import actuator_of, copy, delay_command, update_efforts
-from .constraints import apply_response, assemble, rebounds_give_energy, store_forces, system_of
+from .constraints import apply_response, assemble, rebounds_give_energy, solve, store_forces, system_of
 from .detection import end_of_active, first_of, origin_of, row_of, save_deflection, surface_below
 from .integrators import advance_state, free_velocity, heun, is_floating, may_be_explicit, note_base_rate
 from .ledger import (
@@ -162,12 +162,11 @@ def end_velocities(plant, pushed):
     failed = -1
     iterations, missed = 0, False
     bounce = 1.0
-    system = system_of(settings, problem)
     for k in range(ATTEMPTS):
         failed = max(failed, free_velocity(robot, joints, state, settings, command, pushed))
         count, n, full = assemble(robot, joints, ground, settings, bounce, problem)
         for contacts, total in alike(count, n):
-            iterations, missed = solve(system, contacts, total, settings.sweeps, settings.tolerance)
+            iterations, missed = solve(robot, settings, contacts, total, problem)
             apply_response(robot, joints, settings, contacts, total, problem)
         missed = missed or full
         gives = (

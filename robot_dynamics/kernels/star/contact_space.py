@@ -50,6 +50,12 @@ def column_of(z, count, s):
 
 
 @inline
+def place_of(z, count, c):
+    """Place of the column of row c, of one of `count` contacts or scalar."""
+    return block_of(z, c // 3) + c % 3 if c < 3 * count else column_of(z, count, c - 3 * count)
+
+
+@inline
 def limb_of(levels, iv, i):
     """Number of the limb of row i, the place of its first joint among the dofs, and t of the outermost that moves i."""
     limb, t = rank(levels, iv, i)
