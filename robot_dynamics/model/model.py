@@ -631,7 +631,8 @@ def _rows_without_inertia(packed: _Packed, q: Array) -> set[int]:
     for _ in range(_MOST_ROUNDS):
         zero = np.zeros(packed.nv)
         forward_dynamics(topology, parameters, q, zero, zero, np.empty(0), w, np.empty(packed.nv))
-        own = ~single | ((w[:, rows.DI] > 0.0) & (w[:, rows.DI] * floor < 1.0))
+        inverse = np.where(single, w[:, rows.DI], 1.0)
+        own = (inverse > 0.0) & (inverse * floor < 1.0)
         for free in np.flatnonzero(kind == rows.FREE):
             own[free] = _least_pivot(*np.split(w[free, rows.M : rows.N + 6], (6, 15))) > 1e-10
         own[0] = True
