@@ -22,7 +22,7 @@ class Impulse:
     friction : float or (points,)
         Friction coefficient; a surface with a value of its own overrides it.
     iterations, tolerance :
-        Sweeps before Newton takes over; largest error of a contact's velocity that a sweep may find [m/s].
+        Most sweeps before Newton takes over; largest error of a contact's velocity that a sweep may find [m/s].
     activation : str
         'predicted': points that reach the surface within the step (J2-J5).
         'below': points that are below it (I1), for comparison with [Cheetah-Software]: it chatters with recovery.

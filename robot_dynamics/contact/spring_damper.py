@@ -22,7 +22,7 @@ class SpringDamper:
         'explicit': the force of the start of the step (E2-E4), stable for h < 2 / (D sqrt(z) Lambda^-1) only.
         'linear': K z - D v_n and viscous-regularised friction without memory (E1), explicit; K [N/m], D [N s/m].
     iterations, tolerance :
-        Sweeps before Newton takes over; largest error of a contact's velocity that a sweep may find [m/s].
+        Most sweeps before Newton takes over; largest error of a contact's velocity that a sweep may find [m/s].
 
     Raises
     ------

@@ -12,13 +12,13 @@ The factor of a robot with mimic joints (`Robot.coupled`) has no such order: the
 
 import numpy as np
 
-from ..compiler import QUAD, abreast, each, inline, lane, lean, routine
+from ..compiler import QUAD, abreast, combine, each, inline, lane, lean, routine
 from .dense import solve
 from .joints import one_dof, point_column
 from .lanes import aligned, whole
 from .robot import Robot, factorize_inertia, robot_in_memory
 from .rows import FREE, KIND, RATIO, RW, XW, first_v, parent, part3, row3, row9, set3, set9
-from .scalar import IDENTITY, ZERO3, ZERO9, add, add9, cross_rows, dot, mul, scale, scale9, sub, tmul, transpose
+from .scalar import IDENTITY, ZERO3, add, cross_rows, dot, mul, scale, sub, tmul
 from .star import contact_space as star
 from .tree.joint_space import axis_of, solve_columns_outward, solve_outward, to_own_axes
 
@@ -121,11 +121,12 @@ def carry_coupled(robot, i, x, axes, c, z):
 def contact_path(robot, i, x, axes, c, z, y):
     """Columns c to c + 2 of z and y, of unit forces along `axes`, columns of a matrix, at x on row i; world axes.
 
-    Rows of dofs that do not move row i are left as they are; with mimic joints those of z are 0.
+    Rows of dofs that do not move row i are 0 in y, and with mimic joints, where `divide` finds y, in z.
     """
     if robot.coupled:
         carry_coupled(robot, i, x, axes, c, z)
     else:
+        clear_columns(y, c)
         carry(robot, i, x, axes, c, z, y)
 
 
@@ -158,6 +159,7 @@ def joint_path(robot, i, count, n, z, y):
     for c in each(n):
         for k in range(z.shape[0]):
             z[k, c] = 0.0
+            y[k, c] = 0.0
         z[iv, c] = 1.0
         if not robot.coupled:
             carry_effort(robot, iv, c, z, y)
@@ -177,75 +179,6 @@ def carry_effort(robot, k, c, z, y):
         k = carrier[k]
 
 
-@inline
-def meet(robot, i, j):
-    """The last dof that moves both row i and row j; -1: none."""
-    carrier, depth = robot.carrier, robot.depth
-    k, m = robot.last[i], robot.last[j]
-    while k != m and k >= 0 and m >= 0:
-        if depth[k] > depth[m]:
-            k = carrier[k]
-        else:
-            m = carrier[m]
-    return k if k == m else -1
-
-
-@inline
-def term(z, y, k, a, b):
-    """z_a^T y_b of three columns each at dof k, as a 3x3 matrix."""
-    x = row3(z, k, a)
-    u = row3(y, k, b)
-    return (
-        x[0] * u[0],
-        x[0] * u[1],
-        x[0] * u[2],
-        x[1] * u[0],
-        x[1] * u[1],
-        x[1] * u[2],
-        x[2] * u[0],
-        x[2] * u[1],
-        x[2] * u[2],
-    )
-
-
-@inline
-def block_product(robot, i, j, a, b, z, y):
-    """z_a^T y_b of three columns each, over the dofs that move rows i and j (P8); coupled: over all."""
-    S = ZERO9
-    if robot.coupled:
-        for k in range(z.shape[0]):
-            S = add9(S, term(z, y, k, a, b))
-    else:
-        k = meet(robot, i, j)
-        while k >= 0:
-            S = add9(S, term(z, y, k, a, b))
-            k = robot.carrier[k]
-    return S
-
-
-@routine
-def product(robot, i, j, a, b, z, y):
-    """`block_product` of one column each."""
-    s = 0.0
-    if robot.coupled:
-        for k in range(z.shape[0]):
-            s += z[k, a] * y[k, b]
-    else:
-        k = meet(robot, i, j)
-        while k >= 0:
-            s += z[k, a] * y[k, b]
-            k = robot.carrier[k]
-    return s
-
-
-@inline
-def set_block(A, a, b, S):
-    """Write a 3x3 matrix into A from row a and column b."""
-    set3(A, a, b, (S[0], S[1], S[2]))
-    set3(A, a + 1, b, (S[3], S[4], S[5]))
-    set3(A, a + 2, b, (S[6], S[7], S[8]))
-
-
 @routine
 def divide(robot, count, n, z, y):
     """y = D^-1 z of the paths of `count` contacts and n - 3 count joints.
@@ -261,6 +194,26 @@ def divide(robot, count, n, z, y):
         solve(robot.factor, y[:, c])
 
 
+@inline
+def couple_path(robot, i, g, c, z, y, A):
+    """Row c of A, g z_c^T y up to its diagonal, and column c; z_c: the path of a force on row i (P8)."""
+    row, k = c * A.shape[1], robot.last[i]
+    if k < 0:
+        for b in abreast(c + 1):
+            A[c, b] = 0.0
+    else:
+        for b in range(0, c + 1, QUAD):
+            combine(A, row + b, QUAD, (g * z[k, c],), (y, k * y.shape[1] + b, 0), (), (y, 0, 0))
+        k = robot.carrier[k]
+    while k >= 0:
+        x = g * z[k, c]
+        for b in range(0, c + 1, QUAD):
+            combine(A, row + b, QUAD, (1.0,), (A, row + b, 0), (x,), (y, k * y.shape[1] + b, 0))
+        k = robot.carrier[k]
+    for b in range(c):
+        A[b, c] = A[c, b]
+
+
 @routine
 def delassus_matrix(robot, g, count, n, contact_rows, z, y, A):
     """A = g z^T y = g J H^-1 J^T of the paths of `count` contacts, three columns each, and n - 3 count joints (P8).
@@ -272,21 +225,12 @@ def delassus_matrix(robot, g, count, n, contact_rows, z, y, A):
         return
     for a in range(count):
         for i in each(contact_rows[a]):
-            for b in range(a + 1):
-                for j in each(contact_rows[b]):
-                    S = scale9(g, block_product(robot, i, j, 3 * a, 3 * b, z, y))
-                    if a == b:
-                        S = (S[0], S[1], S[2], S[1], S[4], S[5], S[2], S[5], S[8])
-                    set_block(A, 3 * a, 3 * b, S)
-                    set_block(A, 3 * b, 3 * a, transpose(S))
+            for c in range(3 * a, 3 * a + 3):
+                couple_path(robot, i, g, c, z, y, A)
     for first in each(count):
-        for a in range(3 * first, n):
-            for b in range(a + 1):
-                other = b // 3 if b < 3 * first else b - 2 * first
-                for i in each(contact_rows[a - 2 * first]):
-                    for j in each(contact_rows[other]):
-                        A[a, b] = g * product(robot, i, j, a, b, z, y)
-                        A[b, a] = A[a, b]
+        for c in range(3 * first, n):
+            for i in each(contact_rows[c - 2 * first]):
+                couple_path(robot, i, g, c, z, y, A)
 
 
 @inline
@@ -424,8 +368,6 @@ def contact_space(robot, workspace, contact_rows, r, q, inertia, response):
     if len(robot.levels) > 0:
         star.clear(count, y)
     for a in range(count):
-        if len(robot.levels) == 0:
-            clear_columns(y, 3 * a)
         active[a] = a
         set9(frames, a, 0, IDENTITY)
         set3(frames, a, star.ARM, mul(row9(robot.w, contact_rows[a], RW), row3(r, a, 0)))

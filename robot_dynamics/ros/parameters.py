@@ -149,7 +149,7 @@ class PlantParameters(RobotParameters):
         0.5, "Largest speed v_r at which the impulse contact leaves penetration.", "m/s", low=0, fixed=True
     )
     iterations: int = parameter(
-        20, "Sweeps of the contact solver before Newton's method takes over.", low=1, high=200, fixed=True
+        20, "Most sweeps of the contact solver before Newton's method takes over.", low=1, high=200, fixed=True
     )
     tolerance: float = parameter(
         0.0,

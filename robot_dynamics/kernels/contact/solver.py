@@ -55,7 +55,7 @@ class Scratch(NamedTuple):
     """Memory of the solver, owned by the caller.
 
     rows (5, n). paths (2, n, m): Z and Y of A = Z Y^T, a row for each force, of nv numbers and zeros. slopes (n, 3): E.
-    matrix (nv, m): K. motion (m,): s. blocks (2, 3, 3): P and V of a contact.
+    matrix (nv, m): 1 + E A or K. motion (m,): s. blocks (2, 3, 3): P and V of a contact.
     """
 
     rows: NDArray[np.float64]
@@ -368,6 +368,24 @@ def block_of(E, o):
 
 
 @routine
+def couple_rows(system, count, n):
+    """M = 1 + E A, eliminated."""
+    A, E, M = system.A, system.work.slopes, system.work.matrix
+    for o in range(0, 3 * count, 3):
+        for r in range(o, o + 3):
+            for j in abreast(n):
+                M[r, j] = E[r, 0] * A[o, j] + E[r, 1] * A[o + 1, j] + E[r, 2] * A[o + 2, j]
+    for first in each(3 * count):
+        for i in range(first, n):
+            for j in abreast(n):
+                M[i, j] = E[i, 0] * A[i, j]
+    for i in range(n):
+        M[i, i] += 1.0
+    for rows in each(n):
+        eliminate(M[:rows])
+
+
+@routine
 def couple_joints(work, count, n):
     """K = 1 + Y^T E Z (Q10), eliminated."""
     Z, Y, E, K = work.paths[0], work.paths[1], work.slopes, work.matrix
@@ -414,10 +432,7 @@ def path_dot(Z, i, s):
 
 @routine
 def solve_by_joints(work, count, n):
-    """Solve (1 + E A) x = e by the motion s = Y^T x of the joints (Q10): e and then x in rows[CORRECTION].
-
-    E is that of `couple_joints`.
-    """
+    """`solve_coupled` by the motion s = Y^T x of the joints (Q10)."""
     Z, s, E, x = work.paths[0], work.motion, work.slopes, work.rows[CORRECTION]
     joint_motion(work.paths[1], count, n, x, s)
     substitute(work.matrix, s)
@@ -427,6 +442,31 @@ def solve_by_joints(work, count, n):
     for first in each(3 * count):
         for i in range(first, n):
             x[i] -= E[i, 0] * path_dot(Z, i, s)
+
+
+@inline
+def by_joints(work, n):
+    """Whether n rows are more than the joints: then (1 + E A) x = e is solved by the motion of these (Q10)."""
+    return n > work.matrix.shape[0]
+
+
+@routine
+def couple(system, count, n):
+    """Matrix of (1 + E A) x = e, eliminated."""
+    if by_joints(system.work, n):
+        couple_joints(system.work, count, n)
+    else:
+        couple_rows(system, count, n)
+
+
+@routine
+def solve_coupled(work, count, n):
+    """Solve (1 + E A) x = e, E that of `couple`: e and then x in rows[CORRECTION]."""
+    if by_joints(work, n):
+        solve_by_joints(work, count, n)
+    else:
+        for rows in each(n):
+            substitute(work.matrix[:rows], work.rows[CORRECTION])
 
 
 @routine
@@ -440,8 +480,8 @@ def newton(system, count, n, tolerance):
     steps = 0
     while error > tolerance and steps < NEWTON_STEPS:
         relative_slopes(system, count, n)  # (P + SOFT + V A) x = F (Q6)
-        couple_joints(work, count, n)
-        solve_by_joints(work, count, n)
+        couple(system, count, n)
+        solve_coupled(work, count, n)
         copy(f, n, start)
         step = 1.0
         before = square
@@ -509,6 +549,20 @@ def sweep_again(system, count, n, sweeps, tolerance, error):
     return error, swept
 
 
+@inline
+def too_slow(model, change, before, sweeps, tolerance):
+    """Whether so many sweeps more would not reach the tolerance if each lessened the change as the last one has.
+
+    Not asked of impulses: between walls Newton's would be large from a start far off, as only their sum is determined.
+    """
+    if model == IMPULSE or not before < math.inf:
+        return False
+    rate = change / before
+    for _ in range(sweeps):
+        change *= rate
+    return change > tolerance
+
+
 @routine
 def sweep_until_good(system, count, n, sweeps, tolerance):
     """Sweep from u = b + A f until no row was off by more than the tolerance [m/s]; returns how often.
@@ -518,10 +572,12 @@ def sweep_until_good(system, count, n, sweeps, tolerance):
     u = system.work.rows[U]
     end_velocity(system, count, n, u)
     iterations = 0
-    change = math.inf
-    while change > tolerance and iterations < sweeps:
+    change, slow = math.inf, False
+    while change > tolerance and iterations < sweeps and not slow:
+        before = change
         change = sweep(system, count, n, u)
         iterations += 1
+        slow = too_slow(system.model, change, before, sweeps - iterations, tolerance)
     error = 0.0
     if change > tolerance or iterations > SURE:
         error, _ = residual(system, count, n)
@@ -590,8 +646,9 @@ def residual_plain(system, count, n):
 def solve_contacts(system, count, n, sweeps, tolerance):
     """Forces f of the contacts and scalar rows that obey their laws together with u = b + A f (Q1-Q7).
 
-    Sweeps from the f given (warm start) until no row was off by more than the tolerance [m/s]; after `sweeps` of them
-    Newton, and if that stalls sweeps up to ALL_SWEEPS. What took more than SURE sweeps is judged by its residual.
+    Sweeps from the f given (warm start) until no row was off by more than the tolerance [m/s]; where `sweeps` of them
+    would not do, Newton, and if that stalls sweeps up to ALL_SWEEPS. What took more than SURE sweeps is judged by its
+    residual.
     system: the fields of `System`, the paths in its work. Leaves u in work.rows[U].
     Returns iterations (sweeps + Newton steps), and whether the residual is above WORST and the tolerance.
     """

@@ -17,6 +17,7 @@ from ..contact.solver import (
     ZETA,
     System,
     U,
+    by_joints,
     solve_by_newton,
     sweep_until_good,
 )
@@ -193,6 +194,14 @@ def system_of(settings, problem):
 
 
 @routine
+def prepare_paths(robot, settings, count, n, problem):
+    """Paths for equations of all rows, where these are more than the joints (Q10)."""
+    if by_joints(problem.work, n):
+        g, paths = response_scale(settings), problem.work.paths
+        write_paths(robot, g, count, n, problem.rows, problem.z, problem.y, paths)
+
+
+@routine
 def solve(robot, settings, count, n, problem):
     """Forces of all rows that obey their laws (Q1-Q7); returns iterations, and whether they missed the tolerance."""
     if n == 0:
@@ -201,8 +210,7 @@ def solve(robot, settings, count, n, problem):
     iterations, error = sweep_until_good(system, count, n, settings.sweeps, settings.tolerance)
     missed = False
     if error > settings.tolerance:
-        g, paths = response_scale(settings), problem.work.paths
-        write_paths(robot, g, count, n, problem.rows, problem.z, problem.y, paths)
+        prepare_paths(robot, settings, count, n, problem)
         more, missed = solve_by_newton(system, count, n, iterations, settings.tolerance)
         iterations += more
     return iterations, missed

@@ -11,12 +11,21 @@ from ...compiler import abreast, each, inline, lane, routine
 from .. import rows
 from ..bodies import velocity_at
 from ..contact.friction import slides
-from ..contact.solver import CORRECTION, FRICTION, IMPULSE, TRIAL, ZETA, U, couple_joints, end_velocity, solve_by_joints
-from ..contact_space import write_paths
+from ..contact.solver import (
+    CORRECTION,
+    FRICTION,
+    IMPULSE,
+    TRIAL,
+    ZETA,
+    U,
+    couple,
+    end_velocity,
+    solve_coupled,
+)
 from ..rows import part3, row3, set3
 from ..scalar import ZERO3, dot, scale
 from . import memory as at
-from .constraints import STOP_RECOVERY, STOP_RECOVERY_SPEED, response, response_scale, system_of
+from .constraints import STOP_RECOVERY, STOP_RECOVERY_SPEED, prepare_paths, response, response_scale, system_of
 from .detection import middle, next_twists, row_of, size1
 
 MOST_SHIFT = 1e-3
@@ -144,21 +153,20 @@ def held_rows(joints, ground, settings, count, n, problem):
 def hold_rows(robot, settings, count, n, trace, problem):
     """Forces pi, into f, that move the rows B that hold by r: (A_BB + 1e-9 tr(A_BB) 1) pi = r (T14).
 
-    Over all rows f + E (b + A f) = 0 with b = -r, solved by the motion of the joints (Q10). Twice: as numbers cancel in
-    it, once leaves 7 digits.
+    Over all rows f + E (b + A f) = 0 with b = -r. Once leaves 7 digits, as the matrix is nearly singular, twice all.
     """
-    f, work = problem.f, problem.work
+    f, work, system = problem.f, problem.work, system_of(settings, problem)
     E, u, x = work.slopes, work.rows[TRIAL], work.rows[CORRECTION]
     for i in range(n):
         set3(E, i, 0, scale(1e9 / trace, row3(E, i, 0)))
         f[i] = 0.0
-    write_paths(robot, response_scale(settings), count, n, problem.rows, problem.z, problem.y, work.paths)
-    couple_joints(work, count, n)
+    prepare_paths(robot, settings, count, n, problem)
+    couple(system, count, n)
     for _ in range(2):
-        end_velocity(system_of(settings, problem), count, n, u)
+        end_velocity(system, count, n, u)
         for i in range(n):
             x[i] = f[i] + (E[i, 0] + E[i, 1] + E[i, 2]) * u[i]
-        solve_by_joints(work, count, n)
+        solve_coupled(work, count, n)
         for i in range(n):
             f[i] -= x[i]
 
