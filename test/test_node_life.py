@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -78,14 +80,31 @@ def test_a_profile_of_the_user_is_left_alone(monkeypatch, tmp_path):
     assert shares_memory()
 
 
+@pytest.mark.parametrize("discovery", ["LOCALHOST", "SUBNET"])
+def test_no_thread_of_a_node_looks_up_types(discovery, monkeypatch):
+    """Fast DDS 3.2 may crash in it where many nodes start at once."""
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", discovery)
+    assert not any(name.startswith("dds.tls") for name in of_a_node(threads))
+
+
 def shares_memory() -> bool:
     """Whether Fast DDS of a node has queues in shared memory."""
+    return of_a_node(lambda own: "/dev/shm/fast" in (own / "maps").read_text())
+
+
+def threads(own: Path) -> list[str]:
+    """Names of the threads of a process."""
+    return [thread.read_text() for thread in own.glob("task/*/comm")]
+
+
+def of_a_node(look: Callable[[Path], Any]) -> Any:
+    """What `look` sees in the folder of /proc of a node that is ready."""
     node = Process("controller")
     with running(node):
         node.await_line("ready")
-        shares = "/dev/shm/fast" in Path(f"/proc/{node.popen.pid}/maps").read_text()
+        seen = look(Path(f"/proc/{node.popen.pid}"))
         assert node.end() == (0, [])
-    return shares
+    return seen
 
 
 def test_nodes_of_the_loop_run_in_real_time_where_that_is_permitted_while_they_are_active():
