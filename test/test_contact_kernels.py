@@ -28,12 +28,12 @@ def problem(seed, model):
     return paths, rng.standard_normal(n), points, bounds, h, int(k), n
 
 
-def solve(model, given, sweeps=20, tolerance=1e-10, start=None):
+def solve(model, given, sweeps=20, tolerance=1e-10, start=None, spoilt=False):
     paths, b, points, bounds, h, k, n = given
     A = paths[0] @ paths[1].T
     f = np.zeros(n) if start is None else start.copy()
     work = solver.scratch(whole(n), paths.shape[2])
-    work.paths[:, :n, : paths.shape[2]] = paths
+    work.paths[:, :n, : paths.shape[2]] = np.nan if spoilt else paths
     wide_b = np.pad(b, (0, whole(n) - n), constant_values=np.nan)
     rows = np.pad(A, ((0, 0), (0, whole(n) - n)), constant_values=np.nan)  # what stands behind n is not looked at
     system = (model, h, rows, wide_b, f, points, bounds, tuple(work))
@@ -103,6 +103,18 @@ def test_a_tolerance_that_rounding_does_not_meet_is_reported_and_does_no_harm(se
     reached, motion, _ = solve(model, given, sweeps=200, tolerance=1e-12)
     assert iterations > 100 or not missed
     assert residual < 1e-7
+    np.testing.assert_allclose(u, motion, atol=1e-7)
+    np.testing.assert_allclose(f, reached, atol=1e-6 * (1.0 + np.abs(reached).max()))
+
+
+@pytest.mark.parametrize("model", [solver.IMPLICIT, solver.IMPULSE])
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_forces_stay_numbers_where_newton_finds_none(seed, model):
+    """Its equations, by the joints as rows are more, are made of NaN: sweeps go on from where it began."""
+    paths, *given = problem(seed, model)
+    assert given[-1] > paths.shape[2]
+    f, u, _ = solve(model, (paths, *given), sweeps=2, tolerance=1e-12, spoilt=True)
+    reached, motion, _ = solve(model, (paths, *given), sweeps=200, tolerance=1e-12)
     np.testing.assert_allclose(u, motion, atol=1e-7)
     np.testing.assert_allclose(f, reached, atol=1e-6 * (1.0 + np.abs(reached).max()))
 

@@ -493,7 +493,7 @@ def newton(system, count, n, tolerance):
                 break
             step *= 0.5
         steps += 1
-        if error < least:
+        if error < least and square < math.inf:  # max passes over NaN, where the equations were singular
             least = error
             copy(f, n, best)
     copy(best, n, f)
