@@ -227,7 +227,7 @@ def unit(x):
 @inline
 def surface_distance(surfaces, heights, i, x, reach):
     """Signed distance of x to surface i, and its frame; beyond `reach` [m] it may be too large."""
-    kind = int(surfaces[i, TYPE])
+    kind = surfaces[i, TYPE]
     if kind == PLANE:
         d, axes = plane_distance(surfaces, i, x)
     elif kind == BOX:

@@ -92,6 +92,7 @@ def actuate(joints, state, settings, command):
         data[at.SATURATED, i] = end
         data[at.APPLIED, i] = effort
         data[at.PD_DAMPING, i] = later
+        data[at.LEAST, i], data[at.MOST, i] = low, high
         dofs[at.TAU, k] = effort - dofs[at.DAMPING, k] * v
         dofs[at.ADDED, k] = settings.timestep * (dofs[at.DAMPING, k] + later)
 
@@ -115,12 +116,11 @@ def update_efforts(joints, state, settings, command):
     left = 0.0
     for i in abreast(data.shape[1]):
         k = first_dof(joints) + i
-        v = state.qd[k]
-        effort = data[at.APPLIED, i] - data[at.PD_DAMPING, i] * (joints.dofs[at.V_NEXT, k] - v)
-        low, high = effort_range(data[at.EFFORT, i], data[at.SPEED_SLOPE, i], data[at.SPEED_OFFSET, i], v)
+        low, high = data[at.LEAST, i], data[at.MOST, i]
+        effort = data[at.APPLIED, i] - data[at.PD_DAMPING, i] * (joints.dofs[at.V_NEXT, k] - state.qd[k])
         before = data[at.SATURATED, i]
-        end = beyond(effort, low, high, before) if before == 0.0 else before
+        end = beyond(effort, low, high, before)  # one that is held has no PD_DAMPING, and stays
         data[at.SATURATED, i] = end
-        data[at.APPLIED, i] = held_within(effort, low, high, end)
+        data[at.APPLIED, i] = min(max(effort, low), high)
         left += abs(end - before)
     return left > 0.0

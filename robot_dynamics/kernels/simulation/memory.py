@@ -28,11 +28,11 @@ JOINT_Q, JOINT_V, JOINT_ROW, ACTUATOR = range(4)
 """Index in q and in qd, kernel row, actuator; the row is -1 for joints without a single axis."""
 COULOMB, LOWER, UPPER, EFFORT, SPEED_SLOPE, SPEED_OFFSET = range(6)
 """Coulomb friction, stops, largest effort; share of it that a driving motor has, OFFSET - SLOPE times its speed."""
-MOTOR, HELD, APPLIED, SATURATED, PD_DAMPING, POSITION = 6, 7, 9, 10, 11, 12
+MOTOR, HELD, APPLIED, SATURATED, PD_DAMPING, POSITION, LEAST, MOST = 6, 7, 9, 10, 11, 12, 13, 14
 """Effort of the actuator after the last step; that of friction and of the stop; effort of this step; 1 or -1 where it
 is held at the upper or lower end of its range; by how much it falls per velocity that the step adds; position at the
-start of the step."""
-JOINT_FIGURES = 13
+start of the step; least and largest effort at the velocity there."""
+JOINT_FIGURES = 15
 
 # rows of Joints.dofs (., nv) and of Joints.configurations (., nq)
 DAMPING, TAU, ADDED, V_NEXT, CHANGE, LAST_QD, STAGE, RATE = range(8)
