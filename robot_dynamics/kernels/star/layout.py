@@ -63,10 +63,11 @@ Poses and twists of the base stand in the first lane; `update_motion` fills all,
 PIVOT, LOAD, ENTRIES, JOINT = 44, 45, 46, 54
 """Pivot D, then 1/D; effort less C, L^-T times it, then the acceleration; entries of the row of H, then of L, with the
 joints further in. Number of columns."""
-REACH, BIAS = SPIN, 15
-"""Moment and force. REACH: what the base feels of a unit acceleration; takes the place of the twist, which must be read
-before H is factorised. What H follows from stays: a step may be solved again. BIAS: of a body while qdd = 0. In the
-place of the base: what it bears of a limb, whose m, h, I stand where a joint has those of its body."""
+BIAS = REACH = SPIN
+"""Moment and force, in the place of the twist, which must be read before H is factorised. BIAS: of a body while
+qdd = 0; in the place of the base: what it bears of a limb, whose m, h, I stand where a joint has those of its body.
+REACH: what the base feels of a unit acceleration, as soon as BIAS is read. What H follows from stays: a step may be
+solved again."""
 OWN = PIVOT - BODY_M
 """How far behind those the m, h, I of the base's own body stand, in the first lane: it has no row of H."""
 COSINE, SINE = PIVOT, LOAD
