@@ -516,6 +516,24 @@ def test_energy_from_nothing_stops_the_plant_at_its_last_good_state():
     assert plant.qd[5] == pytest.approx(-4e-3 * G)
 
 
+@pytest.mark.parametrize(
+    "contact",
+    [rd.SpringDamper(), rd.SpringDamper(scheme="explicit"), rd.Impulse()],
+    ids=["implicit", "explicit", "impulse"],
+)
+def test_a_step_that_fails_leaves_the_deflections_of_the_last_one(contact):
+    plant = Plant(body(), PlantParams(contact=contact), rd.points(body(), {"b": [(0.0, 0.0, -0.1)]}))
+    plant.reset([0.0, 0.0, 0.099, 0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.1, 0.0, 0.0], [(2e-4, 1e-4)])
+    for _ in range(3):
+        plant.step()
+    kept = plant.contacts.deflection.copy()
+    assert kept.all()
+    plant.push("b", [0.0, 0.0, 0.0, 1e100, 0.0, 0.0], 1.0)
+    with pytest.raises(DivergedError):
+        plant.step()
+    np.testing.assert_array_equal(plant.contacts.deflection, kept)
+
+
 def test_measured_noise_has_the_deviation_asked_for():
     """A bias that stays, noise that does not; the effort is not noisy."""
     noise = SensorNoise(position=0.1, position_bias=1.0, velocity=0.2, velocity_bias=2.0)

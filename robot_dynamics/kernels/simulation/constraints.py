@@ -27,7 +27,16 @@ from ..rows import part3, row3, set3, set_column3
 from ..scalar import ZERO3, add, dot, scale
 from . import memory as at
 from .actuators import actuator_of, add_rates, first_dof, v_of
-from .detection import MARGIN, deflected, end_of_active, find_contacts, first_of, next_twists, row_of
+from .detection import (
+    MARGIN,
+    deflected,
+    end_of_active,
+    find_contacts,
+    first_of,
+    next_twists,
+    row_of,
+    save_deflection,
+)
 
 STOP_RECOVERY = 0.2
 STOP_RECOVERY_SPEED = 0.5
@@ -251,6 +260,7 @@ def store_forces(joints, ground, settings, count, n, problem):
         return
     for b in range(ground.clusters.shape[0]):
         for c in range(first_of(ground, b), end_of_active(ground, b)):
+            save_deflection(points, c)
             if points[c, at.FORCE + 2] <= 0.0 and not deflected(points, c):
                 continue
             depth = -points[c, at.PEN] - h * points[c, at.END + 2]

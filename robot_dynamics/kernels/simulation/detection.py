@@ -115,15 +115,6 @@ def detect_contacts(robot, ground, scheme):
 
 
 @inline
-def wake_cluster(ground, b):
-    """Let the points of cluster b take part again, if they do not."""
-    if ground.gaps[b, at.QUIET] > 0.0:
-        ground.gaps[b, at.QUIET] = 0.0
-        for c in range(first_of(ground, b), end_of(ground, b)):
-            save_deflection(ground.points, c)
-
-
-@inline
 def save_deflection(points, c):
     """Remember the deflection of contact point c."""
     for k in range(2):
@@ -271,7 +262,7 @@ def find_contacts(robot, ground, settings, active):
             reach = h * fastest(robot, ground.clusters[b, at.CLUSTER_ROW], ground.gaps[b, at.SPAN])
             if clear - reach >= MARGIN:
                 continue
-            wake_cluster(ground, b)
+            ground.gaps[b, at.QUIET] = 0.0
         for c in range(first_of(ground, b), end_of(ground, b)):
             pen = clear if clear > 0.0 else points[c, at.PEN]
             if pen < MARGIN or pen - h * fastest(robot, row_of(ground, c), points[c, at.SIZE]) < MARGIN:

@@ -111,14 +111,11 @@ def prepare(robot, joints, ground, state, settings, command, pushes, k):
 
 
 @routine
-def save_state(joints, ground, state):
-    """Keep the state for `restore_state`."""
+def save_state(joints, state):
+    """Keep the state for `restore_state`, but for deflections, which are kept where they change."""
     copy(state.q, joints.configurations[at.LAST_Q])
     copy(state.qd, joints.dofs[at.LAST_QD])
     copy(state.ledger, state.last_ledger)
-    for b in range(ground.clusters.shape[0]):
-        for c in range(first_of(ground, b), end_of_active(ground, b)):
-            save_deflection(ground.points, c)
 
 
 @routine
@@ -185,7 +182,7 @@ def take(plant, steps, log):
     robot, joints, ground, state, settings, command, problem = plant
     pushes = command.pushes[: count_pushes(command.pushes, state.counters[at.STEPS] * settings.timestep)]
     for k in range(steps):
-        save_state(joints, ground, state)
+        save_state(joints, state)
         pushed = prepare(robot, joints, ground, state, settings, command, pushes, k)
         count, n, iterations, missed, failed = end_velocities(plant, pushed)
         unread = settings.motion_only and k == steps - 1
@@ -236,6 +233,7 @@ def clear(joints, ground, state, command):
     for c in range(ground.points.shape[0]):
         set_all(ground.points[c, at.FORCE : at.FORCE_WORLD + 3], 0.0)
         ground.points[c, at.SURFACE] = -1.0
+        save_deflection(ground.points, c)
     for i in range(5):
         set_all(command.acting[i], 0.0)
         for k in range(command.now.shape[0]):

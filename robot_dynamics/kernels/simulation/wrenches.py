@@ -12,7 +12,7 @@ from ..contact.spring_damper import explicit_force, linear_force
 from ..rows import part3, row3, row9, set3
 from ..scalar import ZERO3, add, cross, dot, mul, scale, sub, tmul
 from . import memory as at
-from .detection import deflected, end_of_active, first_of, row_of, update_contact_frame
+from .detection import deflected, end_of_active, first_of, row_of, save_deflection, update_contact_frame
 
 
 @inline
@@ -98,6 +98,7 @@ def explicit_contacts(robot, ground, settings):
     for b in range(ground.clusters.shape[0]):
         for c in range(first_of(ground, b), end_of_active(ground, b)):
             set3(points, c, at.FORCE, ZERO3)
+            save_deflection(points, c)
             if points[c, at.PEN] >= 0.0 and not deflected(points, c):
                 continue
             update_contact_frame(robot, ground, c, points[c, at.PEN] < 0.0)
