@@ -107,7 +107,7 @@ def test_what_memory_held_before_is_not_read(model, what, monkeypatch):
 
     def spoilt(problem):
         memory = made(problem)
-        for laned in (*memory[:-1], *memory.work):
+        for laned in (*memory[:-1], *memory.system[2:-1], *memory.system.work):
             laned.each.reshape(-1).view(float)[:] = np.nan
         return memory
 

@@ -45,7 +45,9 @@ class PerturbedPlants:
         _, joints, ground, state, command = bundles
         robot, *tables = map(with_lanes, bundles)
         laned_joints, laned_ground, laned_state, laned_command = tables
-        *solve, work = (lanes_like(x) if not isinstance(x, tuple) else tuple(map(lanes_like, x)) for x in problem)
+        system = problem.system
+        solve, work = tuple(map(lanes_like, problem[:-1])), tuple(map(lanes_like, system.work))
+        equations = system.model, system.h, *map(lanes_like, system[2:-1])
         exact = settings._replace(tolerance=min(settings.tolerance, TOLERANCE), motion_only=True)
         parts = robot, laned_joints, laned_ground, laned_state, exact, laned_command
         flat = (
@@ -58,7 +60,7 @@ class PerturbedPlants:
         )
         pairs = ((x.reshape(-1), laned.each.reshape(-1)) for x, laned in flat)
         self._carried = (state.counters, laned_state.counters.each), *pairs
-        self._plant = *map(tuple, parts), tuple(solve), work
+        self._plant = *map(tuple, parts), solve, equations, work
         self._lanes = laned_state.q.each, laned_state.qd.each, laned_command.now.each[0, EFFORT]
         self._log, self._status = aligned((0, 0, LANES)), aligned((1, LANES), np.int64)
         self._topology, self._start = bundles[0].topology, (state.q, state.qd, command.now[0, EFFORT])

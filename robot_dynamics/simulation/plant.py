@@ -254,7 +254,7 @@ class Plant:
         self._joints = _joints(model, self.params)
         self._ground = _ground(model, self.params, self.points)
         self._look_at(*self._ground.row)
-        self.problem = at.problem(model.nv, self._n, len(self._ground.row))
+        self.problem = at.problem(self.settings, model.nv, self._n, len(self._ground.row))
         self._state = at.state(model.nq, model.nv)
         self._command = at.Command(
             now=np.zeros((1, 5, self._n)),
@@ -282,7 +282,8 @@ class Plant:
     def _plain(self, command: at.Command) -> tuple[tuple[Any, ...], ...]:
         """What kernels take as `plant`, with this command; numba needs 4 us to recognise a named tuple."""
         bundles = self._robot, self._joints, self._ground, self._state, self.settings, command
-        return *(tuple(x) for x in bundles), self.problem[:-1], tuple(self.problem.work)
+        system = self.problem.system
+        return *(tuple(x) for x in bundles), self.problem[:-1], system[:-1], tuple(system.work)
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the entries, which a copy finds for itself."""
@@ -575,7 +576,7 @@ class Plant:
     def take_memory(self, bundles: Sequence[Any], noise: Mapping[str, Any]) -> None:
         """Go on with other `bundles`, of the same robot, and with the noise of `noise_memory`: `snapshot.restore`."""
         self._robot, self._joints, self._ground, self._state, self._command = bundles
-        self.problem = at.problem(self.model.nv, self._n, len(self._ground.row))
+        self.problem = at.problem(self.settings, self.model.nv, self._n, len(self._ground.row))
         self._rng.bit_generator.state = noise["generator"]
         self.bias, self.deviation = np.array(noise["bias"], dtype=float), np.array(noise["deviation"], dtype=float)
         self._divergence = None

@@ -39,10 +39,12 @@ def form(plant: Plant) -> Hashable:
 
 def solver_memory(problem: Any) -> Any:
     """Memory of the coupled solve of a tile of plants with such a problem: what it holds before a step is not read."""
-    own, work = problem[:-1], problem.work
-    like = [((*x.shape, LANES), x.dtype) for x in (*own, *work)]
-    laned = list(map(Lanes, aligned_together(like, made=np.empty)))
-    return problem._make((*laned[: len(own)], work._make(laned[len(own) :])))
+    paths, system, work = problem[:-1], problem.system, problem.system.work
+    like = [((*x.shape, LANES), x.dtype) for x in (*paths, *system[2:-1], *work)]
+    laned = map(Lanes, aligned_together(like, made=np.empty))
+    own = [next(laned) for _ in paths]
+    equations = [next(laned) for _ in system[2:-1]]
+    return problem._make((*own, system._make((*system[:2], *equations, work._make(laned)))))
 
 
 class Tiles:

@@ -15,7 +15,6 @@ from ..contact.solver import (
     IMPULSE,
     STIFFNESS,
     ZETA,
-    System,
     U,
     by_joints,
     solve_by_newton,
@@ -72,16 +71,16 @@ def contact_row(ground, settings, bounce, a, c, problem):
     """Data of contact a, that of point c."""
     points = ground.points
     for k in range(3):
-        problem.b[3 * a + k] = points[c, at.END + k]
-        problem.f[3 * a + k] = force_unit(settings) * points[c, at.FORCE + k]
-    problem.points[ZETA, a] = -points[c, at.PEN]
+        problem.system.b[3 * a + k] = points[c, at.END + k]
+        problem.system.f[3 * a + k] = force_unit(settings) * points[c, at.FORCE + k]
+    problem.system.points[ZETA, a] = -points[c, at.PEN]
     for k in range(2):
-        problem.points[DEFLECTION + k, a] = points[c, at.DEFLECTION + k]
-    set_column3(problem.points, STIFFNESS, a, row3(points, c, at.LAW))
+        problem.system.points[DEFLECTION + k, a] = points[c, at.DEFLECTION + k]
+    set_column3(problem.system.points, STIFFNESS, a, row3(points, c, at.LAW))
     problem.picked[at.LANDED, a] = 0
     if settings.scheme == IMPULSE:
         target, lands = impulse_target(points, c, settings, bounce)
-        problem.b[3 * a + 2] -= target
+        problem.system.b[3 * a + 2] -= target
         problem.picked[at.LANDED, a] = 1 if lands else 0
 
 
@@ -115,10 +114,10 @@ def add_joint_row(robot, joints, settings, which, wanted, count, n, problem):
     row, dof, i = joints.number[at.JOINT_ROW, j], v_of(joints, j), actuator_of(joints, j)
     joint_path(robot, row, count, n, problem.z, problem.y)
     problem.rows[count + s] = row
-    problem.b[n] = joints.dofs[at.V_NEXT, dof] - target
-    problem.f[n] = unit * joints.data[at.HELD + stop, i]
-    problem.bounds[s, 0] = unit * low
-    problem.bounds[s, 1] = unit * high
+    problem.system.b[n] = joints.dofs[at.V_NEXT, dof] - target
+    problem.system.f[n] = unit * joints.data[at.HELD + stop, i]
+    problem.system.bounds[s, 0] = unit * low
+    problem.system.bounds[s, 1] = unit * high
     problem.picked[at.ROW_INDEX, s] = 2 * i + stop
     return n + 1
 
@@ -170,7 +169,7 @@ def add_joint_rows(robot, joints, settings, count, problem):
 @inline
 def response(robot, dofs, g, count, n, problem):
     """dofs[CHANGE] = g H^-1 J^T f over n rows, those of `count` contacts first (P12)."""
-    joint_response(robot, g, count, n, problem.rows, problem.f, problem.y, dofs[at.CHANGE])
+    joint_response(robot, g, count, n, problem.rows, problem.system.f, problem.y, dofs[at.CHANGE])
 
 
 @routine
@@ -190,23 +189,15 @@ def assemble(robot, joints, ground, settings, bounce, problem):
             contact_rows(robot, ground, settings, bounce, contacts, problem)
     n = add_joint_rows(robot, joints, settings, count, problem)
     divide(robot, count, n, problem.z, problem.y)
-    delassus_matrix(robot, response_scale(settings), count, n, problem.rows, problem.z, problem.y, problem.A)
+    delassus_matrix(robot, response_scale(settings), count, n, problem.rows, problem.z, problem.y, problem.system.A)
     return count, n, full
-
-
-@inline
-def system_of(settings, problem):
-    """What the solver solves; explicit schemes leave it joint friction and stops."""
-    model = IMPULSE if settings.scheme == IMPULSE else IMPLICIT
-    A, b, f, points, bounds = problem.A, problem.b, problem.f, problem.points, problem.bounds
-    return System(model, settings.timestep, A, b, f, points, bounds, problem.work)
 
 
 @routine
 def prepare_paths(robot, settings, count, n, problem):
     """Paths for equations of all rows, where these are more than the joints (Q10)."""
-    if by_joints(problem.work, n):
-        g, paths = response_scale(settings), problem.work.paths
+    if by_joints(problem.system.work, n):
+        g, paths = response_scale(settings), problem.system.work.paths
         write_paths(robot, g, count, n, problem.rows, problem.z, problem.y, paths)
 
 
@@ -215,7 +206,7 @@ def solve(robot, settings, count, n, problem):
     """Forces of all rows that obey their laws (Q1-Q7); returns iterations, and whether they missed the tolerance."""
     if n == 0:
         return 0, False
-    system = system_of(settings, problem)
+    system = problem.system
     iterations, error = sweep_until_good(system, count, n, settings.sweeps, settings.tolerance)
     missed = False
     if error > settings.tolerance:
@@ -245,7 +236,7 @@ def store_forces(joints, ground, settings, count, n, problem):
             joints.data[at.HELD + stop, j] = 0.0
     for s in range(n - 3 * count):
         index = problem.picked[at.ROW_INDEX, s]
-        joints.data[at.HELD + index % 2, index // 2] = g * problem.f[3 * count + s]
+        joints.data[at.HELD + index % 2, index // 2] = g * problem.system.f[3 * count + s]
     if settings.scheme == at.EXPLICIT or settings.scheme == at.LINEAR:
         return
     for b in range(ground.clusters.shape[0]):
@@ -253,9 +244,9 @@ def store_forces(joints, ground, settings, count, n, problem):
             set3(points, c, at.FORCE, ZERO3)
     for a in range(count):
         for c in each(problem.picked[at.ACTIVE, a]):
-            set3(points, c, at.FORCE, scale(g, part3(problem.f, 3 * a)))
-            target = points[c, at.END + 2] - problem.b[3 * a + 2]
-            set3(points, c, at.END, add(row3(problem.work.rows, U, 3 * a), (0.0, 0.0, target)))
+            set3(points, c, at.FORCE, scale(g, part3(problem.system.f, 3 * a)))
+            target = points[c, at.END + 2] - problem.system.b[3 * a + 2]
+            set3(points, c, at.END, add(row3(problem.system.work.rows, U, 3 * a), (0.0, 0.0, target)))
     if settings.scheme != IMPLICIT:
         return
     for b in range(ground.clusters.shape[0]):
@@ -280,9 +271,9 @@ def rebounds_give_energy(ground, count, problem):
     scale_of_it = 0.0
     for a in range(count):
         for c in each(problem.picked[at.ACTIVE, a]):
-            p = part3(problem.f, 3 * a)
-            target = ground.points[c, at.END + 2] - problem.b[3 * a + 2]
-            end = add(row3(problem.work.rows, U, 3 * a), (0.0, 0.0, target))
+            p = part3(problem.system.f, 3 * a)
+            target = ground.points[c, at.END + 2] - problem.system.b[3 * a + 2]
+            end = add(row3(problem.system.work.rows, U, 3 * a), (0.0, 0.0, target))
             start = row3(ground.points, c, at.START)
             work += 0.5 * dot(p, add(start, end))
             scale_of_it += abs(dot(p, start)) + abs(dot(p, end))

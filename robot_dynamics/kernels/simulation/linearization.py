@@ -6,7 +6,7 @@ import numpy as np
 
 from ...compiler import LANES, Lanes, inline, kernel, lane, lean, routine, spread, to_lane
 from ..batch import read, write
-from ..contact.solver import Scratch
+from ..contact.solver import Scratch, System
 from ..manifold import difference, integrate
 from ..robot import Robot
 from . import memory as at
@@ -94,9 +94,10 @@ def take_perturbed(plant, carried, moved, steps, log, status):
     lanes of q, qd and of the efforts commanded. log (0, 0, LANES), status (1, LANES): workspace. Returns
     FINE, or why one of the plants stopped.
     """
-    robot, joints, ground, state, settings, command, problem, work = plant
+    robot, joints, ground, state, settings, command, problem, system, work = plant
     bundles = Robot(*robot), at.Joints(*joints), at.Ground(*ground), at.State(*state), at.Settings(*settings)
-    laned = at.Plant(*bundles, at.Command(*command), at.Problem(*problem, Scratch(*work)))  # type: ignore[call-arg]
+    solve = at.Problem(*problem, System(*system, Scratch(*work)))  # type: ignore[call-arg]
+    laned = at.Plant(*bundles, at.Command(*command), solve)
     (counters, counters_of_lanes), data, points, queue, now, dofs, gaps = carried
     (Q, QD, U), (q, qd, effort) = moved
     nq, nv, n = Q.shape[1], QD.shape[1], U.shape[1]

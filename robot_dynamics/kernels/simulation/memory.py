@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiler import LINE, QUAD
-from ..contact.solver import CONTACT_ROWS, Scratch, scratch
+from ..contact.solver import CONTACT_ROWS, IMPLICIT, IMPULSE, System, scratch
 from ..contact_space import path_columns
 from ..lanes import aligned, whole
 from ..robot import Floats, Integers, Robot
@@ -144,18 +144,16 @@ class Command(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """The coupled solve: paths z, D^-1 z (nv, their columns), where paths start, A, b, f, laws, bounds, scratch."""
+    """The coupled solve: paths z, D^-1 z (nv, their columns), where paths start, what contacts there are, the system.
+
+    Explicit schemes leave the system joint friction and stops.
+    """
 
     z: Floats
     y: Floats
     rows: Integers
-    A: Floats
-    b: Floats
-    f: Floats
-    points: Floats
-    bounds: Floats
     picked: Integers
-    work: Scratch
+    system: System
 
 
 class Settings(NamedTuple):
@@ -199,20 +197,20 @@ def row_length(n: int) -> int:
     return whole(n) if whole(n) // LINE % 2 else whole(n) + LINE
 
 
-def problem(nv: int, joints: int, points: int) -> Problem:
+def problem(settings: Settings, nv: int, joints: int, points: int) -> Problem:
     """Room for the contacts of `points` and two rows per joint, in whole cache lines."""
     contacts = min(points, MOST_CONTACTS)
     n = row_length(3 * contacts + 2 * joints + QUAD)
     wide = row_length(path_columns(contacts, 2 * joints))
-    return Problem(
-        z=aligned((nv, wide)),
-        y=aligned((nv, wide)),
-        rows=np.zeros(n, np.int64),
+    system = System(
+        model=IMPULSE if settings.scheme == IMPULSE else IMPLICIT,
+        h=settings.timestep,
         A=aligned((n, n)),
         b=aligned((n,)),
         f=aligned((n,)),
         points=aligned((CONTACT_ROWS, whole(contacts))),
         bounds=np.zeros((2 * joints, 2)),
-        picked=np.zeros((3, n), np.int64),
         work=scratch(n, nv),
     )
+    rows, picked = np.zeros(n, np.int64), np.zeros((3, n), np.int64)
+    return Problem(aligned((nv, wide)), aligned((nv, wide)), rows, picked, system)

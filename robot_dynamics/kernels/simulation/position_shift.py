@@ -25,7 +25,7 @@ from ..contact.solver import (
 from ..rows import part3, row3, set3
 from ..scalar import ZERO3, dot, scale
 from . import memory as at
-from .constraints import STOP_RECOVERY, STOP_RECOVERY_SPEED, prepare_paths, response, response_scale, system_of
+from .constraints import STOP_RECOVERY, STOP_RECOVERY_SPEED, prepare_paths, response, response_scale
 from .detection import middle, next_twists, row_of, size1
 
 MOST_SHIFT = 1e-3
@@ -53,13 +53,13 @@ def recovers(settings):
 @routine
 def way_is_missing(settings, count, problem):
     """Whether a contact that carries slides, has landed or is too deep: else `missing_way` is 0 for all."""
-    f = problem.f
+    f = problem.system.f
     slop = SLOP if recovers(settings) else math.inf
     number = 0.0
     for a in abreast(count):
         force = (lane(f, 3 * a), lane(f, 3 * a + 1), lane(f, 3 * a + 2))
-        off = problem.points[ZETA, a] > slop or problem.picked[at.LANDED, a] == 1
-        missing = off or slides(force, problem.points[FRICTION, a])
+        off = problem.system.points[ZETA, a] > slop or problem.picked[at.LANDED, a] == 1
+        missing = off or slides(force, problem.system.points[FRICTION, a])
         number += 1.0 if missing and force[2] > 0.0 else 0.0
     return number > 0.0
 
@@ -72,18 +72,18 @@ def missing_way(ground, settings, a, problem):
     Sliding: (u_start - u_end) / 2 along the surface, so that it goes by the mean of its velocities and comes to rest
     after v^2 / (2 mu g).
     """
-    pen = -problem.points[ZETA, a]
+    pen = -problem.system.points[ZETA, a]
     if problem.picked[at.LANDED, a] == 1:
         return (0.0, 0.0, -pen / settings.timestep)
     up = 0.0
     if recovers(settings):
         up = recovery_rate(-pen, settings.recovery, settings.recovery_speed)
-    if not slides(part3(problem.f, 3 * a), problem.points[FRICTION, a]):
+    if not slides(part3(problem.system.f, 3 * a), problem.system.points[FRICTION, a]):
         return (0.0, 0.0, up)
     x, y = 0.0, 0.0
     for c in each(problem.picked[at.ACTIVE, a]):
-        x = 0.5 * (ground.points[c, at.START] - problem.work.rows[U, 3 * a])
-        y = 0.5 * (ground.points[c, at.START + 1] - problem.work.rows[U, 3 * a + 1])
+        x = 0.5 * (ground.points[c, at.START] - problem.system.work.rows[U, 3 * a])
+        y = 0.5 * (ground.points[c, at.START + 1] - problem.system.work.rows[U, 3 * a + 1])
     far = (x * x + y * y) * settings.timestep * settings.timestep > MOST_SHIFT * MOST_SHIFT
     return (0.0, 0.0, up) if far else (x, y, up)
 
@@ -101,7 +101,7 @@ def missing_stop_way(joints, settings, index):
 @inline
 def holds(problem, count, s):
     """Whether the friction or stop of scalar row s is within its bounds."""
-    return problem.bounds[s, 0] < problem.f[3 * count + s] < problem.bounds[s, 1]
+    return problem.system.bounds[s, 0] < problem.system.f[3 * count + s] < problem.system.bounds[s, 1]
 
 
 @routine
@@ -109,7 +109,7 @@ def shift_purpose(joints, ground, settings, count, n, problem):
     """What a position-only shift would be for."""
     purpose = AS_IT_IS
     for a in range(count if way_is_missing(settings, count, problem) else 0):
-        if problem.f[3 * a + 2] > 0.0:
+        if problem.system.f[3 * a + 2] > 0.0:
             way = missing_way(ground, settings, a, problem)
             sideways = problem.picked[at.LANDED, a] == 1 or abs(way[0]) + abs(way[1]) > 0.0
             purpose = max(purpose, (MOVING if sideways else RECOVERING) if size1(way) > 0.0 else AS_IT_IS)
@@ -122,9 +122,9 @@ def shift_purpose(joints, ground, settings, count, n, problem):
 @inline
 def ask_row(problem, i, k, way):
     """Note that row i, number k of its contact, moves by `way` and not otherwise; returns A_ii."""
-    problem.work.slopes[i, k] = 1.0
-    problem.b[i] = -way
-    return problem.A[i, i]
+    problem.system.work.slopes[i, k] = 1.0
+    problem.system.b[i] = -way
+    return problem.system.A[i, i]
 
 
 @routine
@@ -135,11 +135,11 @@ def held_rows(joints, ground, settings, count, n, problem):
     beyond their stop.
     """
     for i in range(n):
-        set3(problem.work.slopes, i, 0, ZERO3)
-        problem.b[i] = 0.0
+        set3(problem.system.work.slopes, i, 0, ZERO3)
+        problem.system.b[i] = 0.0
     trace = 0.0
     for a in range(count):
-        if problem.f[3 * a + 2] > 0.0:
+        if problem.system.f[3 * a + 2] > 0.0:
             for k, way in enumerate(missing_way(ground, settings, a, problem)):
                 trace += ask_row(problem, 3 * a + k, k, way)
     for s in range(n - 3 * count):
@@ -155,7 +155,8 @@ def hold_rows(robot, settings, count, n, trace, problem):
 
     Over all rows f + E (b + A f) = 0 with b = -r. Once leaves 7 digits, as the matrix is nearly singular, twice all.
     """
-    f, work, system = problem.f, problem.work, system_of(settings, problem)
+    system = problem.system
+    f, work = system.f, system.work
     E, u, x = work.slopes, work.rows[TRIAL], work.rows[CORRECTION]
     for i in range(n):
         set3(E, i, 0, scale(1e9 / trace, row3(E, i, 0)))

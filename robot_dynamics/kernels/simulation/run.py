@@ -8,13 +8,13 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 from ...compiler import abreast, alike, anywhere, inline, lean, routine
 from .. import rows
 from ..bodies import velocity_at
-from ..contact.solver import IMPULSE, Scratch, largest_residual
+from ..contact.solver import IMPULSE, Scratch, System, largest_residual
 from ..robot import Robot, update_poses
 from ..rows import part3_to, row3, set3
 from ..scalar import add
 from . import memory as at
 from .actuators import actuator_of, copy, delay_command, update_efforts
-from .constraints import apply_response, assemble, rebounds_give_energy, solve, store_forces, system_of
+from .constraints import apply_response, assemble, rebounds_give_energy, solve, store_forces
 from .detection import end_of_active, first_of, origin_of, row_of, save_deflection, surface_below
 from .integrators import advance_state, free_velocity, heun, is_floating, may_be_explicit, note_base_rate
 from .ledger import (
@@ -37,8 +37,8 @@ ATTEMPTS = 6
 
 @inline
 def named(plant):
-    """The bundle `memory.Plant` of plain tuples, those of its fields and the problem's scratch."""
-    robot, joints, ground, state, settings, command, problem, work = plant
+    """The bundle `memory.Plant` of plain tuples, those of its fields, the problem's system and the system's scratch."""
+    robot, joints, ground, state, settings, command, problem, system, work = plant
     return at.Plant(
         Robot(*robot),
         at.Joints(*joints),
@@ -46,7 +46,7 @@ def named(plant):
         at.State(*state),
         at.Settings(*settings),
         at.Command(*command),
-        at.Problem(*problem, Scratch(*work)),  # type: ignore[call-arg]
+        at.Problem(*problem, System(*system, Scratch(*work))),  # type: ignore[call-arg]
     )
 
 
@@ -187,7 +187,7 @@ def take(plant, steps, log):
         count, n, iterations, missed, failed = end_velocities(plant, pushed)
         unread = settings.motion_only and k == steps - 1
         if k == steps - 1 and not unread:  # that of another step could not be read
-            state.ledger[at.RESIDUAL] = largest_residual(system_of(settings, problem), count, n)
+            state.ledger[at.RESIDUAL] = largest_residual(problem.system, count, n)
         for contacts, total in alike(count, n):
             store_forces(joints, ground, settings, contacts, total, problem)
         purpose = shift_positions(robot, joints, ground, settings, count, n, problem)
