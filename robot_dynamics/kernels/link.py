@@ -132,10 +132,21 @@ def velocity_off(v, w, d):
 
 
 @inline
+def acceleration_off(a, w, al, d):
+    """Acceleration a + al x d + w x (w x d) of a point at d from one that has a (A3), without `acceleration_matrix`."""
+    return add(a, add(cross(al, d), cross(w, cross(w, d))))
+
+
+@inline
 def body_force(m, h, inertia, w, al, A, a):
     """Net force of a rigid body (R3, B12): f = m a + A h, n = I al + w x I w + h x a."""
-    f = add(scale(m, a), mul(A, h))
-    return f, add(add(smul(inertia, al), cross(w, smul(inertia, w))), cross(h, a))
+    return add(scale(m, a), mul(A, h)), body_moment(h, inertia, w, al, a)
+
+
+@inline
+def body_moment(h, inertia, w, al, a):
+    """The moment n of `body_force`."""
+    return add(add(smul(inertia, al), cross(w, smul(inertia, w))), cross(h, a))
 
 
 @inline

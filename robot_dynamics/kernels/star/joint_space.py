@@ -7,12 +7,11 @@ A limb's rows of H are factorised before the base's, whose 6x6 pivot is inverted
 
 from ...compiler import abreast, inline, lane, stack, to_lane
 from ..lanes import quad3, quad9, to_quad3
-from ..link import add_blocks, body_blocks, body_force, project, shift_composite
+from ..link import acceleration_off, add_blocks, body_blocks, body_moment, project, shift_composite
 from ..rows import ARMATURE, GRAVITY, part3, part3_to
 from ..scalar import (
     ZERO3,
     ZERO6,
-    acceleration_matrix,
     add,
     add6,
     apply_blocks,
@@ -60,7 +59,7 @@ def carry_motion(o, d, motion, memory):
     Angular velocity, angular acceleration and acceleration of the origin.
     """
     spin, al, a = motion
-    a = add(a, mul(acceleration_matrix(spin, al), d))
+    a = acceleration_off(a, spin, al, d)
     rate = scale(lane(memory, o + RATE * GROUP), axis_of(o, memory))
     return add(spin, rate), add(al, cross(spin, rate)), a
 
@@ -70,7 +69,7 @@ def bias_force(body, motion):
     """Force of a body while qdd = 0 (R3)."""
     m, h, J = body
     spin, al, a = motion
-    return body_force(m, h, J, spin, al, acceleration_matrix(spin, al), a)
+    return acceleration_off(scale(m, a), spin, al, h), body_moment(h, J, spin, al, a)
 
 
 @inline
@@ -104,17 +103,18 @@ def open_row(robot, t, depth, limb, memory):
     """
     o, c = in_memory(t, limb), in_memory(depth, limb)
     d, axis = quad3(memory, o + OFFSET * GROUP), axis_of(o, memory)
-    (m, h, J), (mc, hc, Jc) = body_in_world(o, memory), body_in_world(c, memory)
     (n, f), (nc, fc) = wrench_at(o, BIAS, memory), wrench_at(c, BIAS, memory)
-    m, h, J, n, f = m + mc, add(h, hc), add6(J, Jc), add(n, nc), add(f, fc)
+    n, f = add(n, nc), add(f, fc)
     to_lane(memory, o + LOAD * GROUP, lane(memory, o + LOAD * GROUP) - dot(axis, n))
+    write_wrench(c, BIAS, add(n, cross(d, f)), f, memory)
+    (m, h, J), (mc, hc, Jc) = body_in_world(o, memory), body_in_world(c, memory)
+    m, h, J = m + mc, add(h, hc), add6(J, Jc)
     force, moment = cross(axis, h), smul(J, axis)
     pivot = lane(memory, o + PIVOT * GROUP) + lane(robot, parameter(t, ARMATURE, limb))
     to_lane(memory, o + PIVOT * GROUP, pivot + dot(axis, moment))
     write_wrench(o, REACH, add(moment, cross(d, force)), force, memory)
     h, J = shift_composite(d, m, h, J)
     write_body(c, m, h, J, memory)
-    write_wrench(c, BIAS, add(n, cross(d, f)), f, memory)
 
 
 @inline
@@ -199,6 +199,15 @@ def less_joints(levels, limb, felt, memory):
     nc, fc = wrench_at(o, REACH, memory)
     g = lane(memory, o + LOAD * GROUP)
     return project(M, H, N, fc, nc, di), add(f, scale(g, fc)), add(n, scale(g, nc))
+
+
+@inline
+def bear(levels, limb, felt, memory):
+    """What the base feels, inertia and force, and of a limb less what its joints take."""
+    c = in_memory(len(levels), limb)
+    n, f = wrench_at(c, BIAS, memory)
+    felt = add_blocks(felt[0], body_blocks(*body_in_world(c, memory))), add(felt[1], f), add(felt[2], n)
+    return less_joints(levels, limb, felt, memory)
 
 
 @inline
@@ -295,12 +304,15 @@ def accelerate_base(levels, robot, motion, tau, f_ext, memory, qdd):
     for g, _ in enumerate(levels[0]):
         _, count, _ = group(levels, robot, g)
         mine = group_memory(memory, g)
+        # part by part: all of it at once is more than there are registers
         for limb in abreast(count):
-            c = in_memory(len(levels), limb)
-            ml, hl, Jl = body_in_world(c, mine)
-            nl, fl = wrench_at(c, BIAS, mine)
-            felt = add_blocks((M, H, N), body_blocks(ml, hl, Jl)), add(f, fl), add(n, nl)
-            (M, H, N), f, n = less_joints(levels, limb, felt, mine)
+            felt = bear(levels, limb, ((M, H, N), f, n), mine)
+            M, f = felt[0][0], felt[1]
+        for limb in abreast(count):
+            H = bear(levels, limb, ((M, H, N), f, n), mine)[0][1]
+        for limb in abreast(count):
+            felt = bear(levels, limb, ((M, H, N), f, n), mine)
+            N, n = felt[0][2], felt[2]
     M, H, N = inverse_blocks(M, H, N)
     remember_base(memory, M, H, N)
     a, al = apply_blocks(M, H, N, sub(mul(R, part3(tau, 3)), f), sub(mul(R, part3(tau, 0)), n))

@@ -89,21 +89,21 @@ def motion_at(o, memory):
 
 @inline
 def move_joint(robot, t, limb, memory):
-    """Write pose, twist and inertia of joint t, turned."""
+    """Write pose, twist and inertia of joint t, turned, each as soon as it is known: registers are few."""
     Rc, xc, spin, v = motion_at(in_memory(t + 1, limb), memory)
     o = in_memory(t, limb)
     at_rest, p = quad9(robot, parameter(t, R0, limb)), quad3(robot, parameter(t, P0, limb))
     E, p = revolute_placement(at_rest, p, lane(memory, o + COSINE * GROUP), lane(memory, o + SINE * GROUP))
-    rate = lane(memory, o + RATE * GROUP)
-    R, d = matmul(Rc, E), mul(Rc, p)
-    x = add(xc, d)
-    v = velocity_off(v, spin, d)
-    spin = plus_along(spin, rate, (R[2], R[5], R[8]))
-    m, h, inertia = rigid_body(robot, t, limb)
-    h, J = mul(R, h), congruence(R, inertia)
+    d = mul(Rc, p)
     to_quad3(memory, o + OFFSET * GROUP, d)
-    write_motion(o, (R, x, spin, v), memory)
-    write_body(o, m, h, J, memory)
+    to_quad3(memory, o + PLACE * GROUP, add(xc, d))
+    to_quad3(memory, o + SPEED * GROUP, velocity_off(v, spin, d))
+    R = matmul(Rc, E)
+    to_quad9(memory, o + ATTITUDE * GROUP, R)
+    rate = lane(memory, o + RATE * GROUP)
+    to_quad3(memory, o + SPIN * GROUP, plus_along(spin, rate, (R[2], R[5], R[8])))
+    m, h, inertia = rigid_body(robot, t, limb)
+    write_body(o, m, mul(R, h), congruence(R, inertia), memory)
 
 
 @inline
