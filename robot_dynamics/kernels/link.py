@@ -128,13 +128,13 @@ def velocity_off(v, w, d):
     )
 
 
-# ---- one body -----------------------------------------------------------------------------------------------------
-
-
 @inline
 def acceleration_off(a, w, al, d):
     """Acceleration a + al x d + w x (w x d) of a point at d from one that has a (A3), without `acceleration_matrix`."""
     return add(a, add(cross(al, d), cross(w, cross(w, d))))
+
+
+# ---- one body -----------------------------------------------------------------------------------------------------
 
 
 @inline

@@ -262,7 +262,7 @@ def find_contacts(robot, ground, settings, active):
             reach = h * fastest(robot, ground.clusters[b, at.CLUSTER_ROW], ground.gaps[b, at.SPAN])
             if clear - reach >= MARGIN:
                 continue
-            ground.gaps[b, at.QUIET] = 0.0
+            ground.gaps[b, at.QUIET] = 0.0  # its points take part again
         for c in range(first_of(ground, b), end_of(ground, b)):
             pen = clear if clear > 0.0 else points[c, at.PEN]
             if pen < MARGIN or pen - h * fastest(robot, row_of(ground, c), points[c, at.SIZE]) < MARGIN:

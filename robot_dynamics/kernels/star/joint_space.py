@@ -203,7 +203,7 @@ def less_joints(levels, limb, felt, memory):
 
 @inline
 def bear(levels, limb, felt, memory):
-    """What the base feels, inertia and force, and of a limb less what its joints take."""
+    """Inertia and force that the base feels, `felt`, and those of a limb less what its joints take."""
     c = in_memory(len(levels), limb)
     n, f = wrench_at(c, BIAS, memory)
     felt = add_blocks(felt[0], body_blocks(*body_in_world(c, memory))), add(felt[1], f), add(felt[2], n)
