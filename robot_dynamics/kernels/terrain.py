@@ -276,15 +276,6 @@ def nearest_surface(surfaces, heights, x, reach):
     return pen, frame, found
 
 
-@inline
-def even(surfaces):
-    """Whether the distance never grows by more than the way does: that to a height field may jump."""
-    uneven = 0
-    for i in range(surfaces.shape[0]):
-        uneven += surfaces[i, TYPE] > BOX
-    return uneven == 0
-
-
 @kernel
 def query(surfaces, heights, x, pen, frames, found):
     """`nearest_surface` of each point x (k, 3), right up to 1 m from a height field."""

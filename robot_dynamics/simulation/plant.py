@@ -15,7 +15,7 @@ from ..contact.checks import check_choice, check_range
 from ..contact.impulse import Impulse
 from ..contact.points import contact_points
 from ..contact.spring_damper import SpringDamper
-from ..contact.terrain import Plane, Surface, pack
+from ..contact.terrain import HeightField, Plane, Surface, pack
 from ..core.arrays import Array
 from ..core.checks import checked
 from ..dynamics.kinematics import Points, neutral, point_rows
@@ -27,6 +27,7 @@ from ..kernels.robot import Robot, robot_in_memory, see
 from ..kernels.simulation import memory as at
 from ..kernels.simulation import run
 from ..kernels.simulation.ledger import ENERGY_JUMP, FINE, NOT_FINITE, SINGULAR
+from ..kernels.terrain import FAR
 from ..model.model import ONE_DOF, Model
 from .block import form_of, in_one_block, layout_of
 from .divergence import BASE, Divergence
@@ -35,7 +36,7 @@ from .linearization import PerturbedPlants
 WORST_QUATERNION = 1e-3
 """Largest error of the norm of a quaternion that `reset` takes and normalises."""
 CLUSTER = 4
-"""So many points on one body are worth a look at their distance from the ground together."""
+"""So many points on one body are worth a look at their distance from the ground together; of others, so many rest."""
 NO_LOG = np.empty((0, 0))
 Figure = TypeVar("Figure", float, Array)
 COMMANDED = ("q_des", "qd_des", "kp", "kd", "tau_ff")
@@ -788,7 +789,8 @@ def _ground(model: Model, params: PlantParams, points: Points) -> at.Ground:
     table = aligned((copies * k, at.POINT_COLUMNS))
     clusters = _clusters(row)
     gaps = np.zeros((copies * len(clusters), 3))
-    reach = np.linalg.norm(r, axis=1) + points.radius
+    uneven = any(isinstance(surface, HeightField) for surface in params.terrain)
+    reach = np.where(uneven, FAR, np.linalg.norm(r, axis=1) + points.radius)
     gaps[:, at.SPAN] = np.tile([reach[first:end].max() for _, first, end in clusters], copies)
     for part in np.split(table, copies):
         part[:, at.PLACE : at.PLACE + 3] = r
@@ -802,9 +804,15 @@ def _ground(model: Model, params: PlantParams, points: Points) -> at.Ground:
 
 
 def _clusters(row: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Row, first and end of points in sequence on one body if they are at least CLUSTER, else LOOSE (m, 3)."""
+    """Row, first and end of points in sequence on one body if they are CLUSTER or more, else LOOSE, up to as many."""
     begins = np.flatnonzero(np.diff(row, prepend=-1))
-    ends = np.append(begins, len(row))[1:]
-    body_row = np.where(ends - begins < CLUSTER, at.LOOSE, np.asarray(row, np.int64)[begins])
-    first = (body_row != at.LOOSE) | (np.append(0, body_row)[:-1] != at.LOOSE)
-    return np.column_stack([body_row[first], begins[first], np.append(begins[first], len(row))[1:]])
+    clusters: list[tuple[int, int, int]] = []
+    for first, end in zip(begins.tolist(), [*begins[1:].tolist(), len(row)], strict=True):
+        last, begun, _ = clusters[-1] if clusters else (None, 0, 0)
+        if end - first >= CLUSTER:
+            clusters.append((int(row[first]), first, end))
+        elif last == at.LOOSE and end - begun <= CLUSTER:
+            clusters[-1] = at.LOOSE, begun, end
+        else:
+            clusters.append((at.LOOSE, first, end))
+    return np.array(clusters, np.int64).reshape(-1, 3)

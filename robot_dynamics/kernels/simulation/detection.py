@@ -14,7 +14,7 @@ from ..contact.solver import IMPULSE
 from ..robot import update_twists
 from ..rows import row3, row9, set3, set9
 from ..scalar import add, mul, scale, sub, tmul
-from ..terrain import DAMPING, FRICTION, STIFFNESS, even, nearest_surface, normal_of, other_surface
+from ..terrain import DAMPING, FAR, FRICTION, STIFFNESS, nearest_surface, normal_of, other_surface
 from . import memory as at
 
 MARGIN = 2e-3
@@ -61,13 +61,15 @@ def end_of_active(ground, b):
 
 @inline
 def clearance(robot, ground, b):
-    """Least distance of all points of cluster b from even terrain, by that of their row's origin; 0: unknown."""
-    row = ground.clusters[b, at.CLUSTER_ROW]
+    """Least distance of all points of cluster b from the terrain, by that of their row's origin; 0: unknown."""
+    row, span = ground.clusters[b, at.CLUSTER_ROW], ground.gaps[b, at.SPAN]
     if row == at.LOOSE:
+        return 0.0
+    if not anywhere(span < FAR):
         return 0.0
     x = row3(robot.w, row, rows.XW)
     pen, _, _ = nearest_surface(ground.surfaces, ground.heights, x, 0.0)
-    return max(0.0, pen - ground.gaps[b, at.SPAN])
+    return max(0.0, pen - span)
 
 
 @inline
@@ -92,13 +94,11 @@ def detect_contacts(robot, ground, scheme):
     """
     points = ground.points
     elastic = 0.0
-    smooth = even(ground.surfaces)
     for b in range(ground.clusters.shape[0]):
-        clear = 0.0
-        if smooth:
-            clear = clearance(robot, ground, b)
+        clear = clearance(robot, ground, b)
         ground.gaps[b, at.CLEAR] = clear
-        if not anywhere(clear <= 0.0 or ground.gaps[b, at.QUIET] == 0.0):
+        took_part = ground.gaps[b, at.QUIET] == 0.0
+        if not anywhere(clear <= 0.0 or took_part):
             continue
         busy = 0.0
         for c in range(first_of(ground, b), end_of(ground, b)):
@@ -108,9 +108,10 @@ def detect_contacts(robot, ground, scheme):
             points[c, at.PEN] = pen
             points[c, at.DEPTH] = max(0.0, -pen)
             elastic += spring_energy(points, c, scheme)
-            if clear > 0.0:
+            busy += points[c, at.DEPTH]
+            if took_part:
                 busy += 1.0 if points[c, at.FORCE + 2] > 0.0 or deflected(points, c) else 0.0
-        ground.gaps[b, at.QUIET] = 1.0 if clear > 0.0 and busy == 0.0 else 0.0
+        ground.gaps[b, at.QUIET] = 1.0 if busy == 0.0 else 0.0
     return elastic
 
 
@@ -262,9 +263,9 @@ def find_contacts(robot, ground, settings, active):
             reach = h * fastest(robot, ground.clusters[b, at.CLUSTER_ROW], ground.gaps[b, at.SPAN])
             if clear - reach >= MARGIN:
                 continue
-            ground.gaps[b, at.QUIET] = 0.0  # its points take part again
         for c in range(first_of(ground, b), end_of(ground, b)):
             pen = clear if clear > 0.0 else points[c, at.PEN]
             if pen < MARGIN or pen - h * fastest(robot, row_of(ground, c), points[c, at.SIZE]) < MARGIN:
+                ground.gaps[b, at.QUIET] = 0.0  # its points take part again
                 count = add_if_near(robot, ground, settings, c, clear <= 0.0, count, active)
     return count

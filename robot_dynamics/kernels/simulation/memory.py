@@ -63,8 +63,9 @@ LOOSE = -1
 """Kernel row, first point and the one behind the last, of points that follow each other on one body; LOOSE instead of
 the row: of any bodies."""
 SPAN, CLEAR, QUIET = range(3)
-"""Bound of the distance from the row's origin to all of them; least distance to the terrain, 0 where not known; 1 where
-none of them touches, carries, carried in the last step or is deflected."""
+"""Bound of the distance from the row's origin to all of them, FAR over terrain to which the distance may jump; least
+distance to it, 0 where not known; 1 where none of them touches, comes near, carries, carried in the last step or is
+deflected."""
 
 # rows of Problem.picked
 ACTIVE, LANDED, ROW_INDEX = range(3)
