@@ -281,15 +281,15 @@ def couple_block(levels, g, out, by_base, path, column, paths):
 def couple_rows(levels, base, g, start, axes, contacts, paths, A):
     """A row of A for each of `axes`, block by block.
 
-    start: row of the robot that the path starts from, place of its first column, row of A. contacts: how many contacts
-    and rows, and the rows of the robot that their paths start from.
+    start: row of the robot that the path starts from, place of its first column, row of A, first contact in its
+    columns. contacts: how many contacts and rows, and the rows of the robot that their paths start from.
     """
-    origin, c, i = start
+    origin, c, i, begin = start
     count, n, starts = contacts
     z, y = paths
     limb, first, _ = limb_of(levels, len(base), origin)
     path, by_base = (first * QUAD, c, axes), factors_of(base, axes, z, c)
-    for b in range(count):
+    for b in range(begin, count):
         out = A, i * A.shape[1] + 3 * b, A.shape[1]
         for there in each(starts[b]):
             other, _, _ = limb_of(levels, len(base), there)
@@ -300,16 +300,29 @@ def couple_rows(levels, base, g, start, axes, contacts, paths, A):
 
 
 @inline
+def mirror(count, A):
+    """Have the blocks of contacts below A's diagonal, those above it transposed."""
+    n = A.shape[1]
+    for b in range(1, count):
+        for a in range(b):
+            above, below = 3 * (a * n + b), 3 * (b * n + a)
+            for r in range(3):
+                for k in range(3):
+                    to_lane(A, below + k * n + r, lane(A, above + r * n + k))
+
+
+@inline
 def couple_all(levels, base, g, contacts, paths, A):
     """`delassus_matrix` of a robot with or without a free base."""
     count, n, starts = contacts
     z, _ = paths
     for a in range(count):
         for i in each(starts[a]):
-            couple_rows(levels, base, g, (i, block_of(z, a), 3 * a), AXES, contacts, paths, A)
+            couple_rows(levels, base, g, (i, block_of(z, a), 3 * a, a), AXES, contacts, paths, A)
+    mirror(count, A)
     for s in range(n - 3 * count):
         for i in each(starts[count + s]):
-            start = i, column_of(z, count, s), 3 * count + s
+            start = i, column_of(z, count, s), 3 * count + s, 0
             couple_rows(levels, base, g, start, ONE_AXIS, contacts, paths, A)
 
 
