@@ -120,6 +120,7 @@ def factorize_inertia(robot, q, wanted, still, answer):
         return
     energy_and_momentum(robot, q, still, stack(10))
     star_space.factorize(robot.levels, robot.limbed, still, still, still[:0], still, robot.memory, answer)
+    star_motion.write_world(robot.w)
     star_motion.write_rows(robot.levels, robot.limbed, robot.memory, wanted, robot.w)
 
 
@@ -140,6 +141,7 @@ def energy_and_momentum(robot, q, qd, out):
 def update_poses(robot, q, qd):
     """Poses and twists that a step finds in the workspace."""
     energy_and_momentum(robot, q, qd, stack(10))
+    show_world(robot)
     show_rows(robot)
 
 
@@ -167,6 +169,13 @@ def update_base_twist(robot, qd):
         star_motion.update_base_twist(robot.levels, robot.limbed, robot.memory, qd)
     else:
         joint_space.update_twists(robot.topology, robot.parameters, qd, W, robot.w)
+
+
+@routine
+def show_world(robot):
+    """Have `star` leave in w pose and twist of the world, which steps leave as they are."""
+    if len(robot.levels) > 0:
+        star_motion.write_world(robot.w)
 
 
 @routine

@@ -12,7 +12,14 @@ from .. import rows
 from ..bodies import total_mass
 from ..contact.solver import IMPULSE
 from ..manifold import rotate_back, rotation_by, turned
-from ..robot import displace_base, energy_and_momentum, second_moment_of, show_rows, update_base_twist
+from ..robot import (
+    displace_base,
+    energy_and_momentum,
+    second_moment_of,
+    show_rows,
+    show_world,
+    update_base_twist,
+)
 from ..rows import part3, part3_to, part4, part4_to, row3, row9, set3
 from ..scalar import ZERO3, add, cross, dot, inverse_symmetric, mul, scale, smul, sub, tmul
 from . import memory as at
@@ -243,6 +250,7 @@ def start_ledger(robot, ground, state, settings):
     """Initialise the energy ledger at the state as it is."""
     for b in range(ground.clusters.shape[0]):
         ground.gaps[b, at.QUIET] = 0.0
+    show_world(robot)
     state.ledger[at.MASS] = total_mass(robot.topology, robot.parameters)
     state.ledger[at.INITIAL] = update_ledger(robot, ground, state, settings, None)
     for k in range(6):

@@ -221,10 +221,15 @@ def displace(o, d, memory):
 
 
 @inline
-def write_rows(levels, robot, memory, seen, w):
-    """Copy poses and twists of world, base and the joints whose rows are `seen` to the workspace of `tree`."""
-    _, _, iv = dimensions(levels)
+def write_world(w):
+    """Write pose and twist of the world, which stay, to the workspace of `tree`."""
     write_row(0, (IDENTITY, ZERO3, ZERO3, ZERO3), w)
+
+
+@inline
+def write_rows(levels, robot, memory, seen, w):
+    """Copy poses and twists of the base and of joints whose rows are `seen` to the workspace of `tree`."""
+    _, _, iv = dimensions(levels)
     if iv > 0:
         write_row(1, motion_at(in_memory(len(levels), 0), memory), w)
     for k in range(seen.shape[0]):
