@@ -66,7 +66,7 @@ def impulse_target(points, c, settings, bounce):
     return predicted_target(pen, u0, free, h, bounce * settings.restitution)
 
 
-@routine
+@inline
 def contact_row(ground, settings, bounce, a, c, problem):
     """Data of contact a, that of point c."""
     points = ground.points
@@ -84,7 +84,7 @@ def contact_row(ground, settings, bounce, a, c, problem):
         problem.picked[at.LANDED, a] = 1 if lands else 0
 
 
-@routine
+@inline
 def contact_rows(robot, ground, settings, bounce, count, problem):
     """Paths, free velocities less their targets, and law data of the active contacts; warm start from the last step."""
     for a in range(count):
@@ -122,7 +122,7 @@ def add_joint_row(robot, joints, settings, which, wanted, count, n, problem):
     return n + 1
 
 
-@routine
+@inline
 def any_joint_row(joints, h):
     """Whether a joint has friction or comes near a stop."""
     data = joints.data
@@ -134,7 +134,7 @@ def any_joint_row(joints, h):
     return count > 0.0
 
 
-@routine
+@inline
 def add_joint_rows(robot, joints, settings, count, problem):
     """Rows of joint friction and of stops within reach, behind 3 `count` contact rows; returns how many there are."""
     h = settings.timestep
@@ -172,7 +172,7 @@ def response(robot, dofs, g, count, n, problem):
     joint_response(robot, g, count, n, problem.rows, problem.system.f, problem.y, dofs[at.CHANGE])
 
 
-@routine
+@inline
 def assemble(robot, joints, ground, settings, bounce, problem):
     """Collect the rows of contacts, joint friction and stops, and couple them.
 
@@ -201,7 +201,7 @@ def prepare_paths(robot, settings, count, n, problem):
         write_paths(robot, g, count, n, problem.rows, problem.z, problem.y, paths)
 
 
-@routine
+@inline
 def solve(robot, settings, count, n, problem):
     """Forces of all rows that obey their laws (Q1-Q7); returns iterations, and whether they missed the tolerance."""
     if n == 0:
@@ -225,7 +225,7 @@ def apply_response(robot, joints, settings, count, n, problem):
         add_rates(joints, v, 1.0, joints.dofs[at.CHANGE], v)
 
 
-@routine
+@inline
 def store_forces(joints, ground, settings, count, n, problem):
     """Forces of the solve into points and joints, and the deflections of the end of the step (N5)."""
     h = settings.timestep

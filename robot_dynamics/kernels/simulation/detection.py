@@ -251,7 +251,7 @@ def add_if_near(robot, ground, settings, c, measured, count, active):
     return count
 
 
-@routine
+@inline
 def find_contacts(robot, ground, settings, active):
     """Number of points that may touch within the step, listed in `active`; their velocities without contact."""
     points = ground.points

@@ -21,7 +21,7 @@ FAST_JOINT = 2e-3
 """Way of a joint in a step [rad, m] from which on a robot on a fixed base has the velocity products of mid-step."""
 
 
-@routine
+@inline
 def free_velocity(robot, joints, state, settings, command, pushed):
     """End velocity without coupled contacts in dofs[V_NEXT] (T1); returns -1, or the first dof without inertia."""
     actuate(joints, state, settings, command.acting)
@@ -57,7 +57,7 @@ def is_first_order(settings):
     return settings.runge_kutta or settings.below or settings.scheme == at.EXPLICIT or settings.scheme == at.LINEAR
 
 
-@routine
+@inline
 def joints_are_fast(robot, state, settings):
     """Whether joints of a robot on a fixed base turn so far in a step that an explicit one would make energy."""
     if is_floating(robot) or is_first_order(settings):
@@ -129,7 +129,7 @@ def heun(robot, joints, state, settings):
         dofs[at.CHANGE, k] = 0.5 * (state.qd[k] - dofs[at.V_NEXT, k])
 
 
-@routine
+@inline
 def advance_state(robot, joints, state, settings, carried, alone):
     """qd, qdd and q at the end of the step (T2, T15); a base that nothing carries moves by the mean of its twists.
 

@@ -36,7 +36,7 @@ FINE, NOT_FINITE, ENERGY_JUMP, SINGULAR = range(4)
 """What a run ends with."""
 
 
-@routine
+@inline
 def account_step(robot, joints, ground, state, settings, pushes, pushed):
     """Work and dissipation of the step (W3, W4, W8), and the impulses that change the momentum (T3).
 
@@ -91,7 +91,7 @@ def gyroscopic_work(dofs, state, h):
     return dot(more, cross(tmul(base_matrix(state.q), k), mean))
 
 
-@routine
+@inline
 def contact_work(robot, ground, ledger, h, pushed):
     """Work of the contacts by mean velocities (W4), and whether any carries; notes their world forces and impulses."""
     points = ground.points
@@ -266,7 +266,7 @@ def finite(x):
     return total < 1e12
 
 
-@routine
+@inline
 def verdict(state, energy):
     """Whether the step just taken can be believed (W6): finite, and no energy from nothing.
 

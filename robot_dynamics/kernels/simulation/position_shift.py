@@ -50,7 +50,7 @@ def recovers(settings):
     return settings.scheme == IMPULSE and not settings.below
 
 
-@routine
+@inline
 def way_is_missing(settings, count, problem):
     """Whether a contact that carries slides, has landed or is too deep: else `missing_way` is 0 for all."""
     f = problem.system.f
@@ -104,7 +104,7 @@ def holds(problem, count, s):
     return problem.system.bounds[s, 0] < problem.system.f[3 * count + s] < problem.system.bounds[s, 1]
 
 
-@routine
+@inline
 def shift_purpose(joints, ground, settings, count, n, problem):
     """What a position-only shift would be for."""
     purpose = AS_IT_IS
@@ -172,7 +172,7 @@ def hold_rows(robot, settings, count, n, trace, problem):
             f[i] -= x[i]
 
 
-@routine
+@inline
 def shift_positions(robot, joints, ground, settings, count, n, problem):
     """Position-only shift by what `missing_way` says, in dofs[CHANGE]; all other rows that hold stay where they are.
 

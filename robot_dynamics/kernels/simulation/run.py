@@ -89,7 +89,7 @@ def set_all(x, value):
         x[k] = value
 
 
-@routine
+@inline
 def prepare(robot, joints, ground, state, settings, command, pushes, k):
     """What is known before the motion of step k of a run: command, pushes, explicit contacts.
 
@@ -110,7 +110,7 @@ def prepare(robot, joints, ground, state, settings, command, pushes, k):
     return pushed
 
 
-@routine
+@inline
 def save_state(joints, state):
     """Keep the state for `restore_state`, but for deflections, which are kept where they change."""
     copy(state.q, joints.configurations[at.LAST_Q])
@@ -146,7 +146,7 @@ def write_log(joints, ground, state, row):
         part3_to(row, point + 3 * c, point_force(ground, c))
 
 
-@routine
+@inline
 def end_velocities(plant, pushed):
     """End velocity, with contacts and joint losses, in dofs[V_NEXT], again while an effort leaves its range there.
 
