@@ -36,7 +36,8 @@ from .linearization import PerturbedPlants
 WORST_QUATERNION = 1e-3
 """Largest error of the norm of a quaternion that `reset` takes and normalises."""
 CLUSTER = 4
-"""So many points on one body are worth a look at their distance from the ground together; of others, so many rest."""
+"""So many points on one body, or more, are measured against the ground together; others form groups of so many or
+less, whose forces are passed over while none of them touches."""
 NO_LOG = np.empty((0, 0))
 Figure = TypeVar("Figure", float, Array)
 COMMANDED = ("q_des", "qd_des", "kp", "kd", "tau_ff")
@@ -804,7 +805,7 @@ def _ground(model: Model, params: PlantParams, points: Points) -> at.Ground:
 
 
 def _clusters(row: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Row, first and end of points in sequence on one body if they are CLUSTER or more, else LOOSE, up to as many."""
+    """Row, first point and end (m, 3) of runs of CLUSTER or more points on one body, else LOOSE, of CLUSTER at most."""
     begins = np.flatnonzero(np.diff(row, prepend=-1))
     clusters: list[tuple[int, int, int]] = []
     for first, end in zip(begins.tolist(), [*begins[1:].tolist(), len(row)], strict=True):
