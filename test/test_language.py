@@ -148,7 +148,7 @@ def tuples(x, n, m):
 
 @routine
 def arrays(x, n, m):
-    square, room = stack(16), stack(LINE)
+    square, room = stack(8, PAIR), stack(LINE)
     A = x[: 3 * 2]
     for k in range(16):
         to_lane(square, k, 0.0)

@@ -153,14 +153,14 @@ def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
 
 
 @intrinsic(prefer_literal=True)
-def _on_stack(context: Any, count: Any) -> Any:
-    """Array of `count` numbers on the caller's stack."""
+def _on_stack(context: Any, count: Any, per: Any) -> Any:
+    """Array of `count` numbers for each entry of `per` on the caller's stack."""
     if not isinstance(count, types.IntegerLiteral):
         return None
     array = types.Array(types.float64, 1, "C")
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        length, eight = (context.get_constant(types.intp, n) for n in (count.literal_value, 8))
+        length, eight = (context.get_constant(types.intp, n) for n in (count.literal_value * len(per), 8))
         with builder.goto_entry_block():
             data = builder.alloca(context.get_value_type(types.float64), length)
         data.align = 64
@@ -171,12 +171,12 @@ def _on_stack(context: Any, count: Any) -> Any:
         )
         return out._getvalue()
 
-    return array(count), codegen
+    return array(count, per), codegen
 
 
 @overload(words.stack, prefer_literal=True, inline="always", strict=False)
-def _stack(count: Any) -> Any:
-    return lambda count: _on_stack(count)
+def _stack(count: Any, *per: Any) -> Any:
+    return (lambda count, per: _on_stack(count, per)) if per else (lambda count: _on_stack(count, (0,)))
 
 
 for word in (words.alike, words.each, words.anywhere, words.wide, words.lane, words.to_lane, words.weighted,

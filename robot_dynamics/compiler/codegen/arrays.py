@@ -120,13 +120,17 @@ class Arrays(Arithmetic):
         """A number as it may stand in an array. Raises Foreign where it may not."""
         return self.converted(x, of)
 
-    def stack(self, count: int) -> Array:
-        """Float64 array of `count` numbers, which is known, on the stack, from the beginning of a cache line."""
+    def stack(self, count: int, *per: tuple[Any, ...]) -> Array:
+        """Float64 array of `count` numbers, which is known, on the stack, from the beginning of a cache line.
+
+        per: a tuple; there are `count` numbers for each of its entries.
+        """
         if not known(count):
             raise Foreign("how many numbers there are on the stack is not known")
-        data = self.alloca(ir.ArrayType(DOUBLE, count))
+        length = count * (len(per[0]) if per else 1)
+        data = self.alloca(ir.ArrayType(DOUBLE, length))
         data.align = 64
-        return Array(DOUBLE, self.builder.gep(data, [INT(0), INT(0)], inbounds=True), (count,), None)
+        return Array(DOUBLE, self.builder.gep(data, [INT(0), INT(0)], inbounds=True), (length,), None)
 
     def flat(self, x: Array, o: Any) -> Any:
         """Pointer to x[o] of a float64 array in C order, by flat index. Raises Foreign for other arrays."""

@@ -37,12 +37,13 @@ class Spot:
 class VectorArrays(VectorArithmetic):
     """Emits loads and stores of vectors under the mask of active lanes."""
 
-    def stack(self, count: int) -> Array:
-        """Array of `count` vectors on the stack."""
-        data = self.alloca(ir.ArrayType(DOUBLE, count * LANES))
+    def stack(self, count: int, *per: tuple[Any, ...]) -> Array:
+        """Array of `count` vectors on the stack, or of so many for each entry of a tuple."""
+        length = count * (len(per[0]) if per else 1)
+        data = self.alloca(ir.ArrayType(DOUBLE, length * LANES))
         data.align = 64
         first = self.builder.gep(data, [INT(0), INT(0)], inbounds=True)
-        return Laned(DOUBLE, (first, None), (count,), None)
+        return Laned(DOUBLE, (first, None), (length,), None)
 
     def spot(self, x: Array, o: Any) -> Spot:
         """Element of an array in C order, by flat index."""

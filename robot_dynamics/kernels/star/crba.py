@@ -72,7 +72,7 @@ def crba(levels, robot, q, H_out):
     """H(q) by CRBA."""
     _, iq, iv = dimensions(levels)
     entries = stack(ENTRY_SIZE)
-    columns = stack(WRENCH_SIZE)
+    columns = stack(WRENCH_SIZE, levels)
     depth = len(levels)
     m, h, J = base_body(robot)
     H_out[:, :] = 0.0

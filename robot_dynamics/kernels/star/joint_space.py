@@ -265,7 +265,7 @@ def turn_wrenches(levels, count, wrench, memory):
 def factor_limbs(levels, robot, motion, tau, f_ext, added, memory):
     """H = L^T D L of the limbs, and L^-T (tau - C); needs `update_motion`. motion: of the base while qdd = 0."""
     _, _, iv = dimensions(levels)
-    spread = stack(WRENCH_SIZE)
+    spread = stack(WRENCH_SIZE, levels)
     for g, _ in enumerate(levels[0]):
         own, count, first = group(levels, robot, g)
         mine = group_memory(memory, g)

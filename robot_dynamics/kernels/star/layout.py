@@ -86,8 +86,7 @@ MEMORY = GROUPS * GROUP_MEMORY
 base, which only the first group has; its size, and that of all."""
 AXES, ONE_AXIS, BASE_ROWS = (0, 1, 2), (0,), (0, 1, 2, 3, 4, 5)
 """Of a contact and of a scalar row, which are as many columns; rows of a free base. Recursions run on their lengths."""
-WRENCH_SIZE = MOST_JOINTS * 6 * GROUP
-JOINT_SIZE = MOST_JOINTS * GROUP
+WRENCH_SIZE = 6 * GROUP
 MOTION_SIZE = 9 * GROUP
 ENTRY_SIZE = MOST_JOINTS * MOST_JOINTS * GROUP
 

@@ -271,7 +271,7 @@ def twist_limb(levels, limb, iv, qd, memory, twist, out):
 def twists(levels, robot, memory, seen, qd, o, w):
     """`tree.joint_space.update_twists` of a free base and of `seen` rows."""
     _, _, iv = dimensions(levels)
-    out = stack(WRENCH_SIZE)
+    out = stack(WRENCH_SIZE, levels)
     spin, v = ZERO3, ZERO3
     if iv > 0:
         R = quad9(memory, in_memory(len(levels), 0) + ATTITUDE * GROUP)

@@ -8,7 +8,6 @@ from ..rows import ARMATURE, part3, part3_to
 from ..scalar import ZERO3, acceleration_matrix, add, mul, tmul
 from .layout import (
     GROUP,
-    JOINT_SIZE,
     WRENCH_SIZE,
     base_body,
     base_motion,
@@ -54,7 +53,7 @@ def rnea_limb(levels, robot, limb, place, state, wrench, motion, tau):
 def rnea(levels, robot, q, qd, qdd, f_ext, tau):
     """RNEA: tau of q, qd, qdd."""
     _, iq, iv = dimensions(levels)
-    spread, x = stack(WRENCH_SIZE), stack(JOINT_SIZE)
+    spread, x = stack(WRENCH_SIZE, levels), stack(GROUP, levels)
     w, a = base_motion(levels, robot, q, qd)
     al = ZERO3
     if iv > 0:
