@@ -808,7 +808,7 @@ def _clusters(row: NDArray[np.int64]) -> NDArray[np.int64]:
     """Row, first point and end (m, 3) of runs of CLUSTER or more points on one body, else LOOSE, of CLUSTER at most."""
     begins = np.flatnonzero(np.diff(row, prepend=-1))
     clusters: list[tuple[int, int, int]] = []
-    for first, end in zip(begins.tolist(), [*begins[1:].tolist(), len(row)], strict=True):
+    for first, end in zip(begins.tolist(), np.append(begins, len(row))[1:].tolist(), strict=True):
         last, begun, _ = clusters[-1] if clusters else (None, 0, 0)
         if end - first >= CLUSTER:
             clusters.append((int(row[first]), first, end))
