@@ -394,6 +394,7 @@ REFUSED = [
     ("y = [n, m]", "List"),
     ("y = HALVES[0]", "float64"),
     ("y = stack(n)", "not known"),
+    ("y = stack(8, n)", "not known"),
     ("y = lane(counts, 0)", "float64 array in C order"),
     ("y = x[0] if n > m else (x[0], x[1])", "a number and a tuple"),
     ("y = unknown", "unknown may have no value"),

@@ -62,12 +62,12 @@ def anywhere(test: bool) -> bool:
     return test
 
 
-def stack(count: int, *per: tuple[Any, ...]) -> NDArray[np.float64]:
+def stack(count: int, per: tuple[Any, ...] = ((),)) -> NDArray[np.float64]:
     """Uninitialised array (count,) on the stack, from a cache line on; `count` is a compile-time constant.
 
-    per: a tuple; there are `count` numbers for each of its entries.
+    per: a tuple; the array has `count` numbers for each of its entries.
     """
-    return np.empty(count * (len(per[0]) if per else 1))
+    return np.empty(count * len(per))
 
 
 def lane(x: NDArray[Any], o: int) -> float:

@@ -120,14 +120,14 @@ class Arrays(Arithmetic):
         """A number as it may stand in an array. Raises Foreign where it may not."""
         return self.converted(x, of)
 
-    def stack(self, count: int, *per: tuple[Any, ...]) -> Array:
+    def stack(self, count: int, per: tuple[Any, ...] = ((),)) -> Array:
         """Float64 array of `count` numbers, which is known, on the stack, from the beginning of a cache line.
 
-        per: a tuple; there are `count` numbers for each of its entries.
+        per: a tuple; the array has `count` numbers for each of its entries.
         """
-        if not known(count):
+        if not known(count) or not isinstance(per, tuple):
             raise Foreign("how many numbers there are on the stack is not known")
-        length = count * (len(per[0]) if per else 1)
+        length = count * len(per)
         data = self.alloca(ir.ArrayType(DOUBLE, length))
         data.align = 64
         return Array(DOUBLE, self.builder.gep(data, [INT(0), INT(0)], inbounds=True), (length,), None)

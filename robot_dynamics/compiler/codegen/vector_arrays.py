@@ -37,9 +37,9 @@ class Spot:
 class VectorArrays(VectorArithmetic):
     """Emits loads and stores of vectors under the mask of active lanes."""
 
-    def stack(self, count: int, *per: tuple[Any, ...]) -> Array:
+    def stack(self, count: int, per: tuple[Any, ...] = ((),)) -> Array:
         """Array of `count` vectors on the stack, or of so many for each entry of a tuple."""
-        length = count * (len(per[0]) if per else 1)
+        length = count * len(per)
         data = self.alloca(ir.ArrayType(DOUBLE, length * LANES))
         data.align = 64
         first = self.builder.gep(data, [INT(0), INT(0)], inbounds=True)

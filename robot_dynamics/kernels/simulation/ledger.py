@@ -12,14 +12,7 @@ from .. import rows
 from ..bodies import total_mass
 from ..contact.solver import IMPULSE
 from ..manifold import rotate_back, rotation_by, turned
-from ..robot import (
-    displace_base,
-    energy_and_momentum,
-    second_moment_of,
-    show_rows,
-    show_world,
-    update_base_twist,
-)
+from ..robot import displace_base, energy_and_momentum, second_moment_of, show_rows, show_world, update_base_twist
 from ..rows import part3, part3_to, part4, part4_to, row3, row9, set3
 from ..scalar import ZERO3, add, cross, dot, inverse_symmetric, mul, scale, smul, sub, tmul
 from . import memory as at

@@ -89,6 +89,7 @@ AXES, ONE_AXIS, BASE_ROWS = (0, 1, 2), (0,), (0, 1, 2, 3, 4, 5)
 WRENCH_SIZE = 6 * GROUP
 MOTION_SIZE = 9 * GROUP
 ENTRY_SIZE = MOST_JOINTS * MOST_JOINTS * GROUP
+"""Numbers of a group: wrenches on the bodies of one joint, motion of its parent, entries of H between all joints."""
 
 
 def shape(topology: np.ndarray, parameters: np.ndarray, floating_base: bool) -> tuple[int, int] | None:
