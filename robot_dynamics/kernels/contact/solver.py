@@ -18,7 +18,7 @@ from ...compiler import QUAD, abreast, anywhere, combine, each, inline, kernel, 
 from ..dense import eliminate, substitute
 from ..lanes import aligned, quad3, to_quad3, whole
 from ..rows import part3, part3_to, row3, set_column3
-from ..scalar import add, mul, smul, sub, tmul
+from ..scalar import ZERO3, add, mul, smul, sub, tmul
 from .friction import clamp_to_cone, is_inside_cone, slides
 from .impulse import impulse_point, impulse_residual, impulse_slopes, sliding_impulse, sticking_impulse
 from .spring_damper import NEAR, end_force, end_force_slopes, implicit_point, sliding_step, sticking_step
@@ -145,14 +145,14 @@ def end_velocity(system, count, n, u):
 
 
 @routine
-def scalar_sweep(system, count, n, u):
-    """One pass over the scalar rows (Q2): each wants u = 0, its force in its bounds. Returns max |A_ii df|."""
+def scalar_sweep(system, count, n, u, going):
+    """One pass over the scalar rows (Q2): each wants u = 0, its force in its bounds. going, result: as in `sweep`."""
     A, f = system.A, system.f
     largest = 0.0
     for first in each(3 * count):
         for i in range(first, n):
             low, high = own_bounds(system, i - first)
-            g = min(max(f[i] - u[i] / A[i, i], low), high)
+            g = min(max(f[i] - u[i] / A[i, i], low), high) if going else f[i]
             df = g - f[i]
             f[i] = g
             add_response(A, i, (df,), n, u)
@@ -255,12 +255,15 @@ def next_velocity(A, o, df, u):
 
 
 @routine
-def sweep(system, count, n, u):
-    """One block Gauss-Seidel pass, each contact solved by itself. Returns the worst row's error |A_ii df| [m/s]."""
+def sweep(system, count, n, u, going):
+    """One block Gauss-Seidel pass, each contact solved by itself. Returns the worst row's error |A_ii df| [m/s].
+
+    going: where not, no force changes: of lanes side by side some are done first, and to mask each write takes longer.
+    """
     A, f, points = system.A, system.f, system.points
     steps = stack(STICKING)
     reach = math.inf if system.model == IMPULSE else NEAR
-    largest = scalar_sweep(system, count, n, u)
+    largest = scalar_sweep(system, count, n, u, going)
     for first in range(0, count, QUAD):
         some = min(QUAD, count - first)
         expect_sticking(system, first, some, u, steps)
@@ -271,9 +274,10 @@ def sweep(system, count, n, u):
             old = part3(f, o)
             df, step = sticking_change(steps, k, end)
             new = add(old, df)
-            if not (abs(step) < reach and is_inside_cone(new, points[FRICTION, i])):
+            if going and not (abs(step) < reach and is_inside_cone(new, points[FRICTION, i])):
                 new = lone_force(system, i, end, old)
                 df = sub(new, old)
+            new, df = (new, df) if going else (old, ZERO3)
             if k < some - 1:
                 end = next_velocity(A, o, df, u)
             add_response(A, o, df, n, u)
@@ -537,11 +541,12 @@ def sweep_again(system, count, n, sweeps, tolerance, error):
     u, best = system.work.rows[U], system.work.rows[BEST]
     copy(system.f, n, best)
     end_velocity(system, count, n, u)
-    change = math.inf
+    going = sweeps < ALL_SWEEPS
     swept = 0
-    while change > tolerance and sweeps + swept < ALL_SWEEPS:
-        change = sweep(system, count, n, u)
-        swept += 1
+    while anywhere(going):
+        change = sweep(system, count, n, u, going)
+        swept += 1 if going else 0
+        going = going and change > tolerance and sweeps + swept < ALL_SWEEPS
     after, _ = residual(system, count, n)
     if after <= error:
         return after, swept
@@ -572,12 +577,13 @@ def sweep_until_good(system, count, n, sweeps, tolerance):
     u = system.work.rows[U]
     end_velocity(system, count, n, u)
     iterations = 0
-    change, slow = math.inf, False
-    while change > tolerance and iterations < sweeps and not slow:
-        before = change
-        change = sweep(system, count, n, u)
-        iterations += 1
-        slow = too_slow(system.model, change, before, sweeps - iterations, tolerance)
+    change, going = math.inf, sweeps > 0
+    while anywhere(going):
+        last = sweep(system, count, n, u, going)
+        iterations += 1 if going else 0
+        slow = too_slow(system.model, last, change, sweeps - iterations, tolerance)
+        change = last if going else change
+        going = going and change > tolerance and iterations < sweeps and not slow
     error = 0.0
     if change > tolerance or iterations > SURE:
         error, _ = residual(system, count, n)
