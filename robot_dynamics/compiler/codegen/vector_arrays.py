@@ -199,12 +199,12 @@ class VectorArrays(VectorArithmetic):
         self.combine_rows((out, q, 0), n, 1.0, ((factors, more),), near, far)
 
     def combine_rows(self, rows: Any, n: int, g: Any, factors: Any, near: Any, far: Any) -> None:
-        """`words.combine_rows`, number by number; all is read before anything is written."""
+        """`words.combine_rows`, number by number; each row reads anew: all numbers are more than there are registers."""
         out, q, down = rows
-        numbers = [row for k, x in enumerate((near, far)) for row in self.numbers_of(x, len(factors[0][k]), n)]
-        totals = [[self.weighted((*a, *b), [row[j] for row in numbers]) for j in range(n)] for a, b in factors]
-        for r, row in enumerate(totals):
-            for j, total in enumerate(row):
+        for r, (these, those) in enumerate(factors):
+            numbers = self.numbers_of(near, len(these), n) + self.numbers_of(far, len(those), n)
+            totals = [self.weighted((*these, *those), [row[j] for row in numbers]) for j in range(n)]
+            for j, total in enumerate(totals):
                 place = self.arithmetic(ADD, q, self.arithmetic(ADD, self.arithmetic(MULTIPLY, down, r), j))
                 self.store(self.arithmetic(MULTIPLY, g, total), self.spot(out, place))
 
