@@ -5,7 +5,7 @@
 from ...compiler import abreast, inline, lane, stack, to_lane
 from .. import rows
 from ..lanes import quad3, quad9, to_quad3, to_quad9
-from ..link import body_momentum, in_world, plus_along, revolute_placement, shift_composite, velocity_off
+from ..link import body_momentum, in_world, plus_along, shift_composite, velocity_off
 from ..rows import ARMATURE, P0, R0, part3, part3_to, part4, set3, set9
 from ..scalar import (
     IDENTITY,
@@ -20,6 +20,7 @@ from ..scalar import (
     quaternion_matrix,
     scale,
     sincos,
+    turn_z,
 )
 from .layout import (
     ATTITUDE,
@@ -92,13 +93,12 @@ def move_joint(robot, t, limb, memory):
     """Write pose, twist and inertia of joint t, turned, each as soon as it is known: registers are few."""
     Rc, xc, spin, v = motion_at(in_memory(t + 1, limb), memory)
     o = in_memory(t, limb)
-    at_rest, p = quad9(robot, parameter(t, R0, limb)), quad3(robot, parameter(t, P0, limb))
-    E, p = revolute_placement(at_rest, p, lane(memory, o + COSINE * GROUP), lane(memory, o + SINE * GROUP))
-    d = mul(Rc, p)
+    d = mul(Rc, quad3(robot, parameter(t, P0, limb)))
     to_quad3(memory, o + OFFSET * GROUP, d)
     to_quad3(memory, o + PLACE * GROUP, add(xc, d))
     to_quad3(memory, o + SPEED * GROUP, velocity_off(v, spin, d))
-    R = matmul(Rc, E)
+    c, s = lane(memory, o + COSINE * GROUP), lane(memory, o + SINE * GROUP)
+    R = matmul(Rc, turn_z(quad9(robot, parameter(t, R0, limb)), c, s))
     to_quad9(memory, o + ATTITUDE * GROUP, R)
     rate = lane(memory, o + RATE * GROUP)
     to_quad3(memory, o + SPIN * GROUP, plus_along(spin, rate, (R[2], R[5], R[8])))
