@@ -195,10 +195,14 @@ def test_a_stop_is_reached_and_not_passed(side, contact):
     assert abs(plant.qd[0]) < 1e-12
 
 
+@pytest.mark.parametrize("friction", [0.0, 1.0])
 @pytest.mark.parametrize("depth", [1e-4, 0.05])
-def test_from_beyond_a_stop_a_joint_comes_back_at_a_bounded_speed(depth):
-    """By a fifth of the way per step but for the last 1e-5 rad, at most at 0.5 rad/s, and without gaining speed."""
-    plant = turning(wheel(lower=-0.2, upper=0.2), 0.0)
+def test_from_beyond_a_stop_a_joint_comes_back_at_a_bounded_speed(depth, friction):
+    """By a fifth of the way per step but for the last 1e-5 rad, at most at 0.5 rad/s, and without gaining speed.
+
+    Friction does not hold it there.
+    """
+    plant = turning(wheel(lower=-0.2, upper=0.2, friction=friction), 0.0)
     plant.reset([0.2 + depth], [0.0])
     plant.step()
     assert plant.qd[0] == 0.0

@@ -89,13 +89,12 @@ def missing_way(ground, settings, a, problem):
 
 
 @inline
-def missing_stop_way(joints, settings, index):
-    """As `missing_way` for a scalar row, picked[ROW_INDEX]: a joint beyond its stop comes back."""
-    i = index // 2
+def missing_stop_way(joints, settings, i):
+    """As `missing_way` for the joint of actuator i, which comes back from beyond its stop."""
     x, h = joints.data[at.POSITION, i], settings.timestep
     up = recovery_rate(joints.data[at.LOWER, i] - x, STOP_RECOVERY / h, STOP_RECOVERY_SPEED)
     down = recovery_rate(x - joints.data[at.UPPER, i], STOP_RECOVERY / h, STOP_RECOVERY_SPEED)
-    return up - down if index % 2 == 1 else 0.0
+    return up - down
 
 
 @inline
@@ -114,7 +113,7 @@ def shift_purpose(joints, ground, settings, count, n, problem):
             sideways = problem.picked[at.LANDED, a] == 1 or abs(way[0]) + abs(way[1]) > 0.0
             purpose = max(purpose, (MOVING if sideways else RECOVERING) if size1(way) > 0.0 else AS_IT_IS)
     for s in range(n - 3 * count):
-        back = missing_stop_way(joints, settings, problem.picked[at.ROW_INDEX, s])
+        back = missing_stop_way(joints, settings, problem.picked[at.ROW_INDEX, s] // 2)
         purpose = max(purpose, RECOVERING if abs(back) > 0.0 else AS_IT_IS)
     return purpose
 
@@ -131,8 +130,8 @@ def ask_row(problem, i, k, way):
 def held_rows(joints, ground, settings, count, n, problem):
     """E = 1 of the rows that may not move and -b what is left over of their way; 0 of all others. Returns tr A_BB.
 
-    Those are the rows of contacts that carry, and of joints whose friction or stop is within its bounds, or that are
-    beyond their stop.
+    Those are the rows of contacts that carry, of friction and stops within their bounds, and of the stops that joints
+    are beyond: friction does not hold these joints.
     """
     for i in range(n):
         set3(problem.system.work.slopes, i, 0, ZERO3)
@@ -143,8 +142,10 @@ def held_rows(joints, ground, settings, count, n, problem):
             for k, way in enumerate(missing_way(ground, settings, a, problem)):
                 trace += ask_row(problem, 3 * a + k, k, way)
     for s in range(n - 3 * count):
-        back = missing_stop_way(joints, settings, problem.picked[at.ROW_INDEX, s])
-        if holds(problem, count, s) or abs(back) > 0.0:
+        index = problem.picked[at.ROW_INDEX, s]
+        back = missing_stop_way(joints, settings, index // 2)
+        beyond, is_stop = abs(back) > 0.0, index % 2 == 1
+        if (beyond and is_stop) or (not beyond and holds(problem, count, s)):
             trace += ask_row(problem, 3 * count + s, 0, back)
     return trace
 
