@@ -199,7 +199,7 @@ class VectorArrays(VectorArithmetic):
         self.combine_rows((out, q, 0), n, 1.0, ((factors, more),), near, far)
 
     def combine_rows(self, rows: Any, n: int, g: Any, factors: Any, near: Any, far: Any) -> None:
-        """`words.combine_rows`, number by number; each row reads them anew: registers are too few for all."""
+        """`words.combine_rows`, number by number; each row reads its numbers anew: registers are too few for all."""
         out, q, down = rows
         for r, (these, those) in enumerate(factors):
             numbers = self.numbers_of(near, len(these), n) + self.numbers_of(far, len(those), n)

@@ -258,7 +258,7 @@ def next_velocity(A, o, df, u):
 def sweep(system, count, n, u, going):
     """One block Gauss-Seidel pass, each contact solved by itself. Returns the worst row's error |A_ii df| [m/s].
 
-    going: where not, no force changes: of lanes side by side some are done first, and to mask each write takes longer.
+    going: false where the sweeps are done: no force changes there. Plants in lanes are not done at the same time.
     """
     A, f, points = system.A, system.f, system.points
     steps = stack(STICKING)
