@@ -18,7 +18,7 @@ from numba.extending import intrinsic, overload
 
 from . import cache, words
 from .vectors import WRONG_DIMENSIONS, expect_vectors
-from .words import LANES, Lanes
+from .words import LANES, Apart, Lanes
 
 FAST = {"reassoc", "contract", "nsz", "arcp", "afn"}
 OPTIONS = {"error_model": "numpy", "boundscheck": False}
@@ -136,6 +136,8 @@ def _of_lane(x: str, of: Any, found: dict[str, Any]) -> str:
         return x
     if issubclass(of.instance_class, Lanes):
         return f"{x}.each[..., lane]"
+    if of.instance_class is Apart:
+        return f"{x}.each[lane]"
     name = f"bundle{len(found)}"
     found[name] = of.instance_class
     parts = (_of_lane(f"{x}.{field}", part, found) for field, part in zip(of.fields, of.types, strict=True))

@@ -16,9 +16,9 @@ from numba.np.arrayobj import make_array
 from .codegen.calling import called, flat, packed
 from .codegen.syntax import Foreign, Refused
 from .codegen.values import BIT, BYTE, DOUBLE, INT, Array
-from .codegen.vector_arrays import Laned
+from .codegen.vector_arrays import Laned, LanedApart
 from .routines import Inside
-from .words import LANES, Lanes, Tiled
+from .words import LANES, Apart, Lanes, Tiled
 
 
 class InsideType(types.Callable):
@@ -64,10 +64,11 @@ register_model(InsideType)(models.OpaqueModel)
 lower_constant(InsideType)(lambda context, builder, of, value: context.get_dummy_value())
 
 
+@typeof_impl.register(Apart)
 @typeof_impl.register(Tiled)
-def _type_tiled(value: Tiled, context: Any) -> Any:
+def _type_apart(value: Apart | Tiled, context: Any) -> Any:
     """One type for one tile and for several, which alone would be in C order."""
-    return types.NamedTuple([typeof_impl(value.each, context).copy(layout="A")], Tiled)
+    return types.NamedTuple([typeof_impl(value.each, context).copy(layout="A")], type(value))
 
 
 ELEMENTS = {types.float64: DOUBLE, types.int64: INT, types.boolean: BIT}
@@ -86,6 +87,9 @@ def example(of: Any) -> Any:
         element = ELEMENTS[of[0].dtype]
         apart = None if of.instance_class is Lanes else (INT(0),)
         return Laned(element, (element.as_pointer()(None), None), (INT(0),) * (of[0].ndim - 1), apart)
+    if _is_apart(of):
+        element = ELEMENTS[of[0].dtype]
+        return LanedApart(element, (element.as_pointer()(None), INT(0)), (INT(0),) * (of[0].ndim - 1), None)
     if isinstance(of, types.BaseTuple):
         values = [example(x) for x in of]
         return of.instance_class(*values) if isinstance(of, types.BaseNamedTuple) else tuple(values)
@@ -96,6 +100,10 @@ def example(of: Any) -> Any:
 
 def _is_laned(of: Any) -> bool:
     return isinstance(of, types.BaseNamedTuple) and issubclass(of.instance_class, Lanes)
+
+
+def _is_apart(of: Any) -> bool:
+    return isinstance(of, types.BaseNamedTuple) and of.instance_class is Apart
 
 
 def numba_type(x: Any) -> Any:
@@ -116,6 +124,10 @@ def taken_apart(context: Any, builder: Any, of: Any, x: Any) -> Any:
         array = taken_apart(context, builder, of[0], array)
         apart = None if of.instance_class is Lanes else (builder.sdiv(array.strides[0], INT(8 * LANES)),)
         return Laned(array.element, (array.data, None), array.shape[:-1], apart)
+    if _is_apart(of):
+        (array,) = cgutils.unpack_tuple(builder, x, 1)
+        array = taken_apart(context, builder, of[0], array)
+        return LanedApart(array.element, (array.data, builder.sdiv(array.strides[0], INT(8))), array.shape[1:], None)
     if isinstance(of, types.BaseTuple):
         values = zip(of, cgutils.unpack_tuple(builder, x, len(of)), strict=True)
         parts = [taken_apart(context, builder, t, value) for t, value in values]

@@ -7,7 +7,7 @@ from functools import partial, wraps
 from typing import Any
 
 from .vectors import WRONG_DIMENSIONS, expect_vectors
-from .words import LANES, Lanes
+from .words import LANES, Apart, Lanes
 
 
 def _unchanged(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,6 +45,8 @@ def _of_lane(x: Any, lane: int) -> Any:
     """What one lane has of what all have."""
     if isinstance(x, Lanes):
         return x.each[..., lane]
+    if isinstance(x, Apart):
+        return x.each[lane]
     return type(x)(*(_of_lane(part, lane) for part in x)) if hasattr(x, "_fields") else x
 
 

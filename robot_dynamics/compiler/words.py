@@ -32,6 +32,12 @@ class Lanes(NamedTuple):
     each: NDArray[Any]
 
 
+class Apart(NamedTuple):
+    """Arrays of LANES robots, along the first dimension, each in C order: one that each robot writes on its own."""
+
+    each: NDArray[Any]
+
+
 class Tiled(Lanes):
     """Arrays of many times LANES robots, those along the first dimension, each in C order and anywhere in memory."""
 

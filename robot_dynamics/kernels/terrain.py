@@ -7,7 +7,7 @@ A terrain is `surfaces` (count, SURFACE_COLUMNS) and `heights`, the samples of a
 
 import math
 
-from ..compiler import inline, kernel, routine
+from ..compiler import anywhere, inline, kernel, routine
 from .rows import row3, row9, set9
 from .scalar import IDENTITY, cross, dot, matmul, scale, sub, tmul, turn_to
 
@@ -228,12 +228,14 @@ def unit(x):
 def surface_distance(surfaces, heights, i, x, reach):
     """Signed distance of x to surface i, and its frame; beyond `reach` [m] it may be too large."""
     kind = surfaces[i, TYPE]
-    if kind == PLANE:
+    d, axes = FAR, IDENTITY
+    if anywhere(kind == PLANE):  # often all: lanes then have nothing to choose
         d, axes = plane_distance(surfaces, i, x)
-    elif kind == BOX:
-        d, axes = box_distance(surfaces, i, x)
-    else:
-        d, axes = height_field_distance(surfaces, heights, i, x, reach)
+    if anywhere(kind != PLANE):
+        if kind == BOX:
+            d, axes = box_distance(surfaces, i, x)
+        elif kind != PLANE:
+            d, axes = height_field_distance(surfaces, heights, i, x, reach)
     return d, axes
 
 

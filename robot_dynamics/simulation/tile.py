@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiler import LANES, Lanes, Tiled, entry
+from ..compiler import LANES, Apart, Lanes, Tiled, entry
 from ..core.arrays import Array
 from ..errors import ParameterError
 from ..kernels import sensors
@@ -20,16 +20,14 @@ from ..kernels.simulation.ledger import FINE
 from .block import blocks_of, bundles_in, lay, lay_one
 from .plant import Plant
 
-SPELL = 64
-"""Steps that are logged before the log is turned from lanes into plants."""
 STREAM = 256
 """Steps whose commands are laid side by side at once."""
 BUNDLES = "_robot", "_joints", "_ground", "_state", "_command"
 """Attributes that are found anew."""
 NOW = 4, at.Command._fields.index("now")
 """Bundle and field of the commands to come."""
-NO_LOG = aligned((0, 0, LANES)), 0, np.zeros((0, 0, 0))
-"""Room, first row and log of `run_tiles` where nothing is logged."""
+NO_LOG = Apart(np.zeros((LANES, 0, 0)))
+"""Log of `run_tiles` where nothing is logged."""
 
 
 def form(plant: Plant) -> Hashable:
@@ -107,11 +105,9 @@ class Tiles:
         command = self._command if commands is None else self._command._replace(now=Tiled(commands[None]))
         return at.Plant(self._robot, self._joints, self._ground, self._state, self._settings, command, memory)
 
-    def run(self, plant: at.Plant, first: int, end: int, steps: int, log: tuple[Array, int, Array] = NO_LOG) -> int:
+    def run(self, plant: at.Plant, first: int, end: int, steps: int, log: Apart = NO_LOG) -> int:
         """`kernels.simulation.tiles.run_tiles`."""
-        kept, begin, rows = log
-        results = self._status, self.live, self.out
-        arguments = plant, first, end, steps, kept, results, begin, rows
+        arguments = plant, first, end, steps, (self._status, self.live, self.out), log
         stopped: int = entry(tiles.run_tiles, arguments, self._robot.levels)(*arguments)
         return stopped
 
@@ -124,25 +120,28 @@ class Tiles:
             first = t + 1
 
     def follow(self, t: int, figures: Sequence[Array] | None, log: Array, memory: Any) -> NDArray[np.int64]:
-        """Take a step for every row of the log (plants, T, width) of tile t; who stops does not disturb the others.
+        """Take a step of tile t for every row of the log (plants, T, width); who stops does not disturb the others.
 
         figures: [q_des, qd_des, kp, kd, tau], each (plants, T or 1, n), or None for the commands that are held. memory:
         the thread's own. Returns how many steps each lane took; rows of the log behind a last step hold anything.
         """
-        steps, width = log.shape[1:]
-        kept = aligned((min(SPELL, steps), width, LANES), made=np.empty)
+        mine = log[t * LANES : (t + 1) * LANES]
+        rows = mine if len(mine) == LANES else np.empty((LANES, *mine.shape[1:]))
+        steps = rows.shape[1]
         changing = figures is not None and any(x.shape[1] > 1 for x in figures)
         taken, begin = np.zeros(LANES, np.int64), 0
         while begin < steps:
             count = min(STREAM if changing else steps, steps - begin)
             now = self._command.now.each[t] if figures is None else self._commands(figures, t, begin, begin + count)
             living, plant = self.live[t].copy(), self.arguments(memory, now)
-            stopped = self.run(plant, t, t + 1, count, (kept, begin, log)) == t
+            stopped = self.run(plant, t, t + 1, count, Apart(rows[:, begin:])) == t
             taken += living * self._status[t, tiles.TAKEN]
             begin += self.settle(t, now) if stopped else count
             self._command.now.each[t, 0] = now[-1]
             if stopped and not self.live[t].any():
                 break
+        if rows is not mine:
+            mine[:] = rows[: len(mine)]
         return taken
 
     def _commands(self, figures: Sequence[Array], t: int, begin: int, end: int) -> Array:

@@ -24,14 +24,24 @@ class Laned(Array):
     __slots__ = ()
 
 
+class LanedApart(Array):
+    """An array for each lane, in C order; data: pointer to the first one, and elements from one to the next."""
+
+    __slots__ = ()
+
+
 @dataclass
 class Spot:
-    """An element: of an array that is laned or not, by its flat index, which may vary."""
+    """An element, by its flat index, which may vary: of an array that is laned or not, or of one for each lane.
+
+    apart: elements from one lane's array to the next one's.
+    """
 
     element: ir.Type
     data: Any
     index: Any
     laned: bool
+    apart: Any = None
 
 
 class VectorArrays(VectorArithmetic):
@@ -47,6 +57,8 @@ class VectorArrays(VectorArithmetic):
 
     def spot(self, x: Array, o: Any) -> Spot:
         """Element of an array in C order, by flat index."""
+        if isinstance(x, LanedApart):
+            return Spot(x.element, x.data[0], o, laned=False, apart=x.data[1])
         data, before = x.data if isinstance(x, Laned) else (x.data, None)
         return Spot(x.element, data, self.arithmetic(ADD, before or 0, o), isinstance(x, Laned))
 
@@ -80,6 +92,8 @@ class VectorArrays(VectorArithmetic):
         index = (*index, *[slice(None)] * (len(array.shape) - len(index)))
         begins = [self.begin(i, length) for i, length in zip(index, array.shape, strict=True)]
         laned = isinstance(array, Laned)
+        if isinstance(array, LanedApart):
+            return self.place_apart(array, index, begins)
         if not laned and not varies(*begins):
             return super().place(array, index)
         left = [k for k, i in enumerate(index) if isinstance(i, slice)]
@@ -101,6 +115,32 @@ class VectorArrays(VectorArithmetic):
             return Laned(array.element, first, shape, None)
         return Laned(array.element, first, shape, tuple(strides[k] for k in left))
 
+    def place_apart(self, array: LanedApart, index: tuple[Any, ...], begins: list[Any]) -> Any:
+        """An element of each lane's array, or the rows that a slice leaves. Raises Foreign."""
+        offset: Any = 0
+        for i, stride in zip(begins, self.distances(Laned(*array)), strict=True):
+            offset = self.arithmetic(ADD, offset, self.arithmetic(MULTIPLY, i, stride))
+        data, distance = array.data
+        left = [k for k, i in enumerate(index) if isinstance(i, slice)]
+        if not left:
+            return Spot(array.element, data, offset, laned=False, apart=distance)
+        whole = all(index[k] == slice(None) for k in left[1:])
+        if varies(offset) or left != list(range(left[0], len(index))) or not whole:
+            raise Foreign("of arrays apart only rows are taken, the same of all lanes")
+        shape = tuple(self.length(array.shape[k], index[k]) for k in left)
+        return LanedApart(array.element, (self.builder.gep(data, [constant(offset)]), distance), shape, None)
+
+    def pointers(self, spot: Spot) -> list[Any]:
+        """Pointers to the lanes' numbers, where these do not stand side by side."""
+        index = self.indices(spot) if varies(spot.index) else constant(spot.index)
+        found = []
+        for o in range(LANES):
+            i = self.builder.extract_element(index, WORD(o)) if varies(index) else index
+            if spot.apart is not None:
+                i = self.arithmetic(ADD, i, self.arithmetic(MULTIPLY, spot.apart, o))
+            found.append(self.builder.gep(spot.data, [constant(i)], inbounds=True))
+        return found
+
     def indices(self, spot: Spot) -> Any:
         """Flat index of each lane's number; of lanes that rest, the first."""
         index = self.builder.select(self.mask(), self.converted(spot.index, SPREAD[INT]), everywhere(INT, 0))
@@ -115,14 +155,13 @@ class VectorArrays(VectorArithmetic):
         if not isinstance(place, Spot):
             return super().load(place)
         builder = self.builder
-        if not varies(place.index):
+        if not varies(place.index) and place.apart is None:
             if not place.laned:
                 return builder.load(builder.gep(place.data, [constant(place.index)], inbounds=True))
             return builder.load(self.row(place), align=8)
-        index, out = self.indices(place), ir.Constant(SPREAD[place.element], ir.Undefined)
-        for o in range(LANES):
-            i = builder.extract_element(index, WORD(o))
-            out = builder.insert_element(out, builder.load(builder.gep(place.data, [i], inbounds=True)), WORD(o))
+        out = ir.Constant(SPREAD[place.element], ir.Undefined)
+        for o, there in enumerate(self.pointers(place)):
+            out = builder.insert_element(out, builder.load(there), WORD(o))
         return out
 
     def row(self, spot: Spot) -> Any:
@@ -167,22 +206,20 @@ class VectorArrays(VectorArithmetic):
                     raise self.differ(key)
                 super().store(x, place)
             return
-        if not place.laned:
+        if not place.laned and place.apart is None:
             raise Foreign("an array that all lanes share is only read")
         new = self.converted(x, SPREAD[place.element])
-        if not varies(place.index):
+        if not varies(place.index) and place.laned:
             row = self.row(place)
             if not self.full():
                 new = builder.select(self.mask(), new, self.frozen(builder.load(row, align=8)))
             builder.store(new, row, align=8)
             return
-        index, on = self.indices(place), self.mask()
-        aside = self.alloca(place.element)
-        for o in range(LANES):
-            i = builder.extract_element(index, WORD(o))
-            there = builder.gep(place.data, [i], inbounds=True)
-            target = builder.select(builder.extract_element(on, WORD(o)), there, aside)
-            builder.store(builder.extract_element(new, WORD(o)), target)
+        aside = None if self.full() else self.alloca(place.element)
+        for o, there in enumerate(self.pointers(place)):
+            if aside is not None:
+                there = builder.select(builder.extract_element(self.mask(), WORD(o)), there, aside)
+            builder.store(builder.extract_element(new, WORD(o)), there)
 
     def frozen(self, x: Any) -> Any:
         """x; of what is not frozen LLVM would make a store under a mask, which takes six cycles on a Zen 3."""

@@ -7,7 +7,7 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 import math
 
-from ...compiler import anywhere, inline, routine
+from ...compiler import anywhere, each, inline, routine
 from .. import rows
 from ..bodies import velocity_at
 from ..contact.solver import IMPULSE
@@ -103,8 +103,11 @@ def detect_contacts(robot, ground, scheme):
         busy = 0.0
         for c in range(first_of(ground, b), end_of(ground, b)):
             pen = clear
-            if clear <= 0.0:
-                pen = measure_point(robot, ground, c)
+            if anywhere(clear <= 0.0):
+                measured = measure_point(robot, ground, c)
+                pen = measured if clear <= 0.0 else clear
+            else:
+                points[c, at.SURFACE] = -1.0
             points[c, at.PEN] = pen
             points[c, at.DEPTH] = max(0.0, -pen)
             elastic += spring_energy(points, c, scheme)
@@ -148,18 +151,26 @@ def measure_point(robot, ground, c):
     pen, frame, arm, surface = surface_below(robot, ground, c)
     touches = pen < 0.0
     ground.points[c, at.SURFACE] = surface if touches else -1.0
+    if anywhere(touches):
+        note_frame(ground, c, frame, arm)
     if touches:
-        note_surface(ground, c, frame, arm, surface)
+        note_law(ground, c, surface)
     return pen
 
 
 @inline
-def note_surface(ground, c, frame, arm, surface):
-    """Write axes of the surface that contact point c touches or comes near, where it touches, and its law."""
-    points = ground.points
-    set9(points, c, at.FRAME, frame)
-    set3(points, c, at.ARM, arm)
-    set3(points, c, at.LAW, surface_law(ground.surfaces, surface, row3(points, c, at.OWN_LAW)))
+def note_frame(ground, c, frame, arm):
+    """Write axes of the surface that contact point c touches or comes near, and where it touches."""
+    set9(ground.points, c, at.FRAME, frame)
+    set3(ground.points, c, at.ARM, arm)
+
+
+@inline
+def note_law(ground, c, surface):
+    """Write the law of contact point c on this surface."""
+    for i in each(surface):
+        law = surface_law(ground.surfaces, i, row3(ground.points, c, at.OWN_LAW))
+        set3(ground.points, c, at.LAW, law)
 
 
 @inline
@@ -183,13 +194,17 @@ def own_surface(ground, c, x):
 
 
 @inline
-def update_contact_frame(robot, ground, c, measured):
-    """What a step needs of contact point c; measured: whether `measure_point` was asked at these poses."""
+def update_contact_frame(robot, ground, c, close, measured):
+    """What a step needs of contact point c, if it is close.
+
+    measured: whether `measure_point` was asked at these poses.
+    """
     points = ground.points
-    if not measured or points[c, at.SURFACE] < 0.0:
+    if close and (not measured or points[c, at.SURFACE] < 0.0):
         pen, frame, arm, surface = surface_below(robot, ground, c)
         points[c, at.PEN] = pen
-        note_surface(ground, c, frame, arm, surface)
+        note_frame(ground, c, frame, arm)
+        note_law(ground, c, surface)
     set3(points, c, at.START, surface_velocity(robot, ground, c, rows.W))
 
 
@@ -225,17 +240,17 @@ def deflected(points, c):
 
 
 @inline
-def add_if_near(robot, ground, settings, c, measured, count, active):
-    """Append contact point c to the list if it may touch within the step; returns how many are on it.
+def add_if_near(robot, ground, settings, c, close, measured, count, active):
+    """Append contact point c, if it is close, to the list if it may touch within the step; returns how many are on it.
 
     measured: as in `update_contact_frame`. A full list gives up the point that is least deep, and is one longer.
     """
     points = ground.points
-    update_contact_frame(robot, ground, c, measured)
+    update_contact_frame(robot, ground, c, close, measured)
     u = surface_velocity(robot, ground, c, rows.NEXT)
     set3(points, c, at.END, u)
     pen = points[c, at.PEN]
-    near = pen < 0.0 if settings.below else pen + settings.timestep * min(u[2], 0.0) < MARGIN
+    near = close and (pen < 0.0 if settings.below else pen + settings.timestep * min(u[2], 0.0) < MARGIN)
     most = min(ground.row.shape[0], at.MOST_CONTACTS)
     if near and count < most:
         active[count] = c
@@ -259,13 +274,18 @@ def find_contacts(robot, ground, settings, active):
     count = 0
     for b in range(ground.clusters.shape[0]):
         clear = ground.gaps[b, at.CLEAR]
+        away = False
         if clear > 0.0:
             reach = h * fastest(robot, ground.clusters[b, at.CLUSTER_ROW], ground.gaps[b, at.SPAN])
-            if clear - reach >= MARGIN:
-                continue
+            away = clear - reach >= MARGIN
+        if not anywhere(not away):
+            continue
         for c in range(first_of(ground, b), end_of(ground, b)):
             pen = clear if clear > 0.0 else points[c, at.PEN]
-            if pen < MARGIN or pen - h * fastest(robot, row_of(ground, c), points[c, at.SIZE]) < MARGIN:
-                ground.gaps[b, at.QUIET] = 0.0  # its points take part again
-                count = add_if_near(robot, ground, settings, c, clear <= 0.0, count, active)
+            near = pen < MARGIN or pen - h * fastest(robot, row_of(ground, c), points[c, at.SIZE]) < MARGIN
+            close = near and not away
+            # lanes stay together: where the point is not close nobody reads what is noted of it
+            if anywhere(close):
+                ground.gaps[b, at.QUIET] = 0.0 if close else ground.gaps[b, at.QUIET]  # its points take part again
+                count = add_if_near(robot, ground, settings, c, close, clear <= 0.0, count, active)
     return count

@@ -131,12 +131,7 @@ def heun(robot, joints, state, settings):
 
 @inline
 def advance_state(robot, joints, state, settings, carried, alone):
-    """qd, qdd and q at the end of the step (T2, T15); a base that nothing carries moves by the mean of its twists.
-
-    A floating base is moved at the centre of mass of the robot, which the velocity in dofs[CHANGE] is then that of.
-
-    The step of the reference simulator (`below`) is taken in the base's own axes, as if they did not turn.
-    """
+    """qd, qdd and q at the end of the step (T2, T15); a base that nothing carries moves by the mean of its twists."""
     h = settings.timestep
     per_step = 1.0 / h
     ahead, shift = joints.dofs[at.V_NEXT], joints.dofs[at.CHANGE]
@@ -150,9 +145,23 @@ def advance_state(robot, joints, state, settings, carried, alone):
         for i in range(robot.free.shape[0]):
             k = robot.free[i]
             part3_to(state.qdd, k + 3, sub(part3(state.qdd, k + 3), turning_rate(robot, state, k)))
-    if alone and settings.runge_kutta:
+    if not settings.runge_kutta:
+        move_state(robot, joints, state, settings)
+    elif alone:
         runge_kutta(robot, joints, state, h)
-        return
+    else:
+        move_state(robot, joints, state, settings)
+
+
+@routine
+def move_state(robot, joints, state, settings):
+    """qd from dofs[V_NEXT], and q by the velocity in dofs[CHANGE] (T2, T15).
+
+    A floating base is moved at the centre of mass of the robot, which the velocity in dofs[CHANGE] is then that of.
+    The step of the reference simulator (`below`) is taken in the base's own axes, as if they did not turn.
+    """
+    h = settings.timestep
+    ahead, shift = joints.dofs[at.V_NEXT], joints.dofs[at.CHANGE]
     copy(ahead, state.qd)
     if settings.below:
         integrate(robot.topology, state.q, shift, h, state.q)

@@ -7,7 +7,7 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 import math
 
-from ...compiler import abreast, inline, routine, stack
+from ...compiler import abreast, anywhere, inline, routine, stack
 from .. import rows
 from ..bodies import total_mass
 from ..contact.solver import IMPULSE
@@ -93,9 +93,11 @@ def contact_work(robot, ground, ledger, h, pushed):
     for b in range(ground.clusters.shape[0]):
         for c in range(first_of(ground, b), end_of_active(ground, b)):
             f = row3(points, c, at.FORCE)
+            carries = f[2] > 0.0
             set3(points, c, at.FORCE_WORLD, ZERO3)
-            if f[2] > 0.0:
-                carried = True
+            # lanes stay together: f is 0 where the point does not carry
+            if anywhere(carries):
+                carried = carried or carries
                 f_world = mul(row9(points, c, at.FRAME), f)
                 set3(points, c, at.FORCE_WORLD, f_world)
                 end = surface_velocity(robot, ground, c, rows.NEXT) if pushed else row3(points, c, at.END)

@@ -214,8 +214,8 @@ def take(plant, steps, log):
             state.counters[at.UNCONVERGED] += 1 if missed else 0
             if k == steps - 1 and is_floating(robot):
                 note_base_rate(joints, state, settings.timestep)
-            if log.shape[0] > 0:
-                write_log(joints, ground, state, log[k])
+        if log.shape[0] > 0:
+            write_log(joints, ground, state, log[k])
         if anywhere(status != FINE):
             return status
     return FINE

@@ -8,8 +8,7 @@ forces holds, then base_rate, the ledger and the count of steps: a row holds one
 `live` (tiles,): 1 in lanes that stand for a plant, 0 in those that go along.
 """
 
-from ...compiler import LANES, Lanes, inline, lane, lean, routine, spread, to_lane
-from ..lanes import write_apart
+from ...compiler import LANES, Lanes, inline, lean, routine, spread
 from ..robot import Robot, update_poses
 from ..rows import set3
 from . import memory as at
@@ -25,11 +24,10 @@ POINT, SPEED, BELOW, SHEAR, TOUCH = 0, 3, 6, 7, 9
 
 
 @inline
-def tile_of(plant, t, step):
-    """The bundle `memory.Plant` of tile t, with commands from `step` on; commands of one tile are for all."""
+def tile_of(plant, t):
+    """The bundle `memory.Plant` of tile t; commands of one tile are for all."""
     r, j, g, s, c = plant.robot, plant.joints, plant.ground, plant.state, plant.command
     now = c.now[min(t, c.now.shape[0] - 1)]
-    now = now[min(step, now.shape[0] - 1) :]
     return at.Plant(
         Robot(
             r.levels,
@@ -71,13 +69,13 @@ def write_results(plant, live, out, t):
 
 
 @routine
-def take_each(plant, t, done, steps, log, status, live, out):
-    """`take` of the robots of tile t, `done` steps later; status (tiles, 2): why each one stopped, and after how many.
+def take_each(plant, t, steps, log, status, live, out):
+    """`take` of the robots of tile t; status (tiles, 2): why each one stopped, and after how many steps.
 
     No steps: have the poses and twists that steps begin with.
     """
-    plant = tile_of(plant, t, done)
-    before = plant.state.counters[at.STEPS] - done
+    plant = tile_of(plant, t)
+    before = plant.state.counters[at.STEPS]
     if steps == 0:
         update_poses(plant.robot, plant.state.q, plant.state.qd)
     status[t, ENDED] = take(plant, steps, log)
@@ -88,7 +86,7 @@ def take_each(plant, t, done, steps, log, status, live, out):
 @routine
 def begin_each(plant, t, wanted, out):
     """`run.begin` of the robots of tile t that are `wanted`."""
-    plant = tile_of(plant, t, 0)
+    plant = tile_of(plant, t)
     if wanted[t] > 0:
         clear(plant.joints, plant.ground, plant.state, plant.command)
         start_ledger(plant.robot, plant.ground, plant.state, plant.settings)
@@ -98,7 +96,7 @@ def begin_each(plant, t, wanted, out):
 @routine
 def locate_each(plant, t, live, touch):
     """Where and how the contact points of tile t touch, into `touch` (k, TOUCH, tiles)."""
-    plant = tile_of(plant, t, 0)
+    plant = tile_of(plant, t)
     robot, ground = plant.robot, plant.ground
     half = ground.twins.shape[0]
     if live[t] > 0:
@@ -134,41 +132,20 @@ def any_stopped(status, t):
 
 
 @lean
-def run_tiles(plant, first, end, steps, kept, results, begin, log):
+def run_tiles(plant, first, end, steps, results, log):
     """`run.run` of tiles from `first` to the one before `end`; arrays that are not the same for all come as `Lanes`.
 
     Ends with the step in which a plant stops: returns its tile, which has not been to the end, else `end`. results:
     status (tiles, 2, LANES): FINE or why each one stopped, and after how many steps; live (tiles, LANES), out (rows,
-    tiles, LANES). Steps are logged in their plants' rows of log (N, T, width) from `begin` on, so many at a time as
-    kept (k, width, LANES) has room for; or not at all: kept (0, 0, LANES), log (0, 0, 0).
+    tiles, LANES). log: `Apart`, rows (T, width) of the plants of one tile, none where nothing is logged.
     """
     status, live, out = results
-    spell = kept.shape[0] if kept.shape[0] > 0 else max(steps, 1)
     for t in range(first, end):
         if any_live(live, t):
-            for done in range(0, max(steps, 1), spell):
-                count = min(spell, steps - done)
-                take_lanes(plant, t, done, count, Lanes(kept[:count]), Lanes(status), Lanes(live), Lanes(out))
-                write_log_of_tile(kept[:count], t, begin + done, log)
-                if any_stopped(status, t):
-                    return t
+            take_lanes(plant, t, steps, log, Lanes(status), Lanes(live), Lanes(out))
+            if any_stopped(status, t):
+                return t
     return end
-
-
-@routine
-def write_log_of_tile(kept, t, begin, log):
-    """Turn kept (k, width, LANES) of tile t into rows of its plants, from step `begin` on of log (N, T, width)."""
-    width = log.shape[2]
-    apart = log.shape[1] * width
-    count = min(LANES, log.shape[0] - t * LANES)
-    for k in range(kept.shape[0]):
-        first = t * LANES * apart + (begin + k) * width
-        if count == LANES:
-            write_apart(kept[k], width, first, apart, log)
-        else:
-            for o in range(count):
-                for j in range(width):
-                    to_lane(log, first + o * apart + j, lane(kept[k], j * LANES + o))
 
 
 @lean

@@ -101,7 +101,7 @@ def explicit_contacts(robot, ground, settings):
             save_deflection(points, c)
             if points[c, at.PEN] >= 0.0 and not deflected(points, c):
                 continue
-            update_contact_frame(robot, ground, c, points[c, at.PEN] < 0.0)
+            update_contact_frame(robot, ground, c, True, points[c, at.PEN] < 0.0)
             law = row3(points, c, at.LAW)
             u = row3(points, c, at.START)
             if settings.scheme == at.LINEAR:
