@@ -228,14 +228,12 @@ def unit(x):
 def surface_distance(surfaces, heights, i, x, reach):
     """Signed distance of x to surface i, and its frame; beyond `reach` [m] it may be too large."""
     kind = surfaces[i, TYPE]
-    d, axes = FAR, IDENTITY
-    if anywhere(kind == PLANE):  # often all: lanes then have nothing to choose
+    if not anywhere(kind != PLANE) or kind == PLANE:  # lanes then have nothing to choose
         d, axes = plane_distance(surfaces, i, x)
-    if anywhere(kind != PLANE):
-        if kind == BOX:
-            d, axes = box_distance(surfaces, i, x)
-        elif kind != PLANE:
-            d, axes = height_field_distance(surfaces, heights, i, x, reach)
+    elif kind == BOX:
+        d, axes = box_distance(surfaces, i, x)
+    else:
+        d, axes = height_field_distance(surfaces, heights, i, x, reach)
     return d, axes
 
 

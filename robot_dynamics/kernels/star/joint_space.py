@@ -73,17 +73,23 @@ def bias_force(body, motion):
 
 
 @inline
-def write_bias(t, limb, wrench, motion, memory):
-    """Write the force of the body of joint t while qdd = 0 (R3), less the environment's.
-
-    motion: that of its parent, as `carry_motion` takes it, in a column per limb; that of joint t takes its place.
-    wrench: as in `less_wrench`, world axes.
-    """
+def move_on(t, limb, motion, memory):
+    """Put the motion of joint t while qdd = 0, as `carry_motion` has it, in the place of its parent's."""
     o = in_memory(t, limb)
-    of_parent = quad3(motion, limb), quad3(motion, limb + 3 * GROUP), quad3(motion, limb + 6 * GROUP)
-    own = carry_motion(o, quad3(memory, o + OFFSET * GROUP), of_parent, memory)
-    write_moving(limb, own, motion)
-    f, n = bias_force(body_in_world(o, memory), own)
+    write_moving(limb, carry_motion(o, quad3(memory, o + OFFSET * GROUP), moving_at(limb, motion), memory), motion)
+
+
+@inline
+def moving_at(limb, motion):
+    """The three vectors of a motion in the column of a limb."""
+    return quad3(motion, limb), quad3(motion, limb + 3 * GROUP), quad3(motion, limb + 6 * GROUP)
+
+
+@inline
+def write_bias(t, limb, wrench, motion, memory):
+    """Write the force of the body of joint t while qdd = 0 (R3), less the environment's."""
+    o = in_memory(t, limb)
+    f, n = bias_force(body_in_world(o, memory), moving_at(limb, motion))
     f, n = less_wrench(f, n, wrench, t, limb)
     write_wrench(o, BIAS, n, f, memory)
 
@@ -96,17 +102,23 @@ def write_moving(limb, motion, out):
 
 
 @inline
-def open_row(robot, t, depth, limb, memory):
-    """Pivot of joint t, its effort less C, and the force of its unit acceleration, as its parent feels it (C2, C3).
+def load_row(t, depth, limb, memory):
+    """Effort of joint t less C.
 
     In the place of the base stands what joint t feels of those further out, and then what its parent feels of it.
     """
     o, c = in_memory(t, limb), in_memory(depth, limb)
-    d, axis = quad3(memory, o + OFFSET * GROUP), axis_of(o, memory)
     (n, f), (nc, fc) = wrench_at(o, BIAS, memory), wrench_at(c, BIAS, memory)
     n, f = add(n, nc), add(f, fc)
-    to_lane(memory, o + LOAD * GROUP, lane(memory, o + LOAD * GROUP) - dot(axis, n))
-    write_wrench(c, BIAS, add(n, cross(d, f)), f, memory)
+    to_lane(memory, o + LOAD * GROUP, lane(memory, o + LOAD * GROUP) - dot(axis_of(o, memory), n))
+    write_wrench(c, BIAS, add(n, cross(quad3(memory, o + OFFSET * GROUP), f)), f, memory)
+
+
+@inline
+def open_row(robot, t, depth, limb, memory):
+    """Pivot of joint t, and the force of its unit acceleration, as its parent feels it (C2, C3), after `load_row`."""
+    o, c = in_memory(t, limb), in_memory(depth, limb)
+    d, axis = quad3(memory, o + OFFSET * GROUP), axis_of(o, memory)
     (m, h, J), (mc, hc, Jc) = body_in_world(o, memory), body_in_world(c, memory)
     m, h, J = m + mc, add(h, hc), add6(J, Jc)
     force, moment = cross(axis, h), smul(J, axis)
@@ -140,8 +152,12 @@ def open_limbs(levels, robot, count, motion, wrench, memory):
         write_wrench(in_memory(depth, limb), BIAS, ZERO3, ZERO3, memory)
     for j in range(depth):
         for limb in abreast(count):
+            move_on(depth - 1 - j, limb, moving, memory)
+        for limb in abreast(count):
             write_bias(depth - 1 - j, limb, wrench, moving, memory)
     for t in range(depth):
+        for limb in abreast(count):
+            load_row(t, depth, limb, memory)
         for limb in abreast(count):
             open_row(robot, t, depth, limb, memory)
         for u in range(t):
