@@ -225,15 +225,25 @@ def unit(x):
 
 
 @inline
-def surface_distance(surfaces, heights, i, x, reach):
-    """Signed distance of x to surface i, and its frame; beyond `reach` [m] it may be too large."""
-    kind = surfaces[i, TYPE]
-    if not anywhere(kind != PLANE) or kind == PLANE:  # lanes then have nothing to choose
+def distance_of(kind, surfaces, heights, i, x, reach):
+    """`surface_distance` of a surface of any kind."""
+    if kind == PLANE:
         d, axes = plane_distance(surfaces, i, x)
     elif kind == BOX:
         d, axes = box_distance(surfaces, i, x)
     else:
         d, axes = height_field_distance(surfaces, heights, i, x, reach)
+    return d, axes
+
+
+@inline
+def surface_distance(surfaces, heights, i, x, reach):
+    """Signed distance of x to surface i, and its frame; beyond `reach` [m] it may be too large."""
+    kind = surfaces[i, TYPE]
+    if anywhere(kind != PLANE):
+        d, axes = distance_of(kind, surfaces, heights, i, x, reach)
+    else:  # lanes have nothing to choose
+        d, axes = plane_distance(surfaces, i, x)
     return d, axes
 
 
