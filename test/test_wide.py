@@ -7,11 +7,13 @@ import math
 import numpy as np
 import pytest
 from numba import config
+from numba.core.errors import TypingError
 
 from robot_dynamics import compiler
 from robot_dynamics.compiler import (
     LANES,
     QUAD,
+    Apart,
     Lanes,
     alike,
     anywhere,
@@ -161,6 +163,25 @@ def sums(x, n, out):
     combine(out, 10, 2, (), (x, 0, 1), (), (x, 0, 1))
 
 
+@routine
+def noted(x, n, log):
+    """Numbers of an array of one's own: in rows, in a row that lanes part at, and under a condition."""
+    for k in range(2):
+        row = log[k]
+        for j in range(3):
+            row[j] = x[3 * k + j]
+    log[n[0], 0] = x[6]
+    if x[7] > 0.5:
+        log[3, 1] = log[0, 2] + x[8]
+    log[1:][1, 2] += x[9]
+
+
+@routine
+def column(x, log):
+    """What arrays apart have not: a part that is not of whole rows."""
+    log[:, 0][1] = x[0]
+
+
 PROGRAMS = (ways, loops, places, common)
 
 
@@ -207,3 +228,31 @@ def test_rows_of_whole_lanes_are_summed_in_each_lane(monkeypatch):
     for lane in range(LANES):
         sums(x[lane], first[lane], out[lane])
     np.testing.assert_allclose(np.moveaxis(mine[2].each, -1, 0)[:, :12], out[:, :12], 1e-14, 1e-15)
+
+
+def test_arrays_apart_are_each_lanes_own(monkeypatch):
+    monkeypatch.setattr(cache, "CACHE_FOLDER", None)
+    wide = spread(noted)
+
+    def entry(x, n, log):
+        wide(x, n, log)
+
+    rng = np.random.default_rng(0)
+    x, n = rng.uniform(0.0, 1.0, (LANES, 16)), rng.integers(2, 6, (LANES, 1))
+    logs = rng.standard_normal((LANES, 8, 3))
+    expected = logs.copy()
+    compiler.lean(entry)(lanes_of(x), lanes_of(n), Apart(logs[:, 1:7]))
+    for lane in range(LANES):
+        noted(x[lane], n[lane], expected[lane, 1:7])
+    np.testing.assert_allclose(logs, expected, 1e-15, 1e-15)
+
+
+def test_of_arrays_apart_only_rows_are_taken(monkeypatch):
+    monkeypatch.setattr(cache, "CACHE_FOLDER", None)
+    wide = spread(column)
+
+    def entry(x, log):
+        wide(x, log)
+
+    with pytest.raises(TypingError, match="of arrays apart only rows are taken"):
+        compiler.lean(entry)(lanes_of(np.zeros((LANES, 16))), Apart(np.zeros((LANES, 8, 3))))
