@@ -33,7 +33,7 @@ class Lanes(NamedTuple):
 
 
 class Apart(NamedTuple):
-    """Arrays of LANES robots, along the first dimension, each in C order: one that each robot writes on its own."""
+    """An array for each of LANES robots, along the first dimension, each in C order; read and written one by one."""
 
     each: NDArray[Any]
 
