@@ -87,7 +87,10 @@ def moving_at(limb, motion):
 
 @inline
 def write_bias(t, limb, wrench, motion, memory):
-    """Write the force of the body of joint t while qdd = 0 (R3), less the environment's."""
+    """Write the force of the body of joint t while qdd = 0 (R3), less the environment's.
+
+    motion: that of joint t, in a column per limb. wrench: as in `less_wrench`, world axes.
+    """
     o = in_memory(t, limb)
     f, n = bias_force(body_in_world(o, memory), moving_at(limb, motion))
     f, n = less_wrench(f, n, wrench, t, limb)
