@@ -22,6 +22,7 @@ from robot_dynamics.compiler import (
     combine_rows,
     each,
     inline,
+    prefetch,
     routine,
     spread,
 )
@@ -177,6 +178,19 @@ def noted(x, n, log):
 
 
 @routine
+def copied(x, n, log):
+    """Vectors, into rows of an array of one's own and of its lanes', of all lanes and of some."""
+    prefetch(log[0], 3)
+    prefetch(x, 3)
+    log[0][:] = x[:13]
+    log[1][2:9] = x[1:8]
+    if n[0] > 3:
+        log[2][:12] = x[3:15]
+        x[9:11] = log[0][5:7]
+    x[:4] = x[12:16]
+
+
+@routine
 def column(x, log):
     """What arrays apart have not: a part that is not of whole rows."""
     log[:, 0][1] = x[0]
@@ -245,6 +259,23 @@ def test_arrays_apart_are_each_lanes_own(monkeypatch):
     for lane in range(LANES):
         noted(x[lane], n[lane], expected[lane, 1:7])
     np.testing.assert_allclose(logs, expected, 1e-15, 1e-15)
+
+
+def test_vectors_are_copied_to_each_lane(monkeypatch):
+    monkeypatch.setattr(cache, "CACHE_FOLDER", None)
+    wide = spread(copied)
+
+    def entry(x, n, log):
+        wide(x, n, log)
+
+    rng = np.random.default_rng(0)
+    x, n, logs = rng.standard_normal((LANES, 16)), np.arange(LANES)[:, None] + 2, rng.standard_normal((LANES, 3, 13))
+    mine, expected = (lanes_of(x), lanes_of(n), Apart(logs.copy())), (x.copy(), logs.copy())
+    compiler.lean(entry)(*mine)
+    for lane in range(LANES):
+        copied(expected[0][lane], n[lane], expected[1][lane])
+    assert np.array_equal(mine[0].each, expected[0].T)
+    assert np.array_equal(mine[2].each, expected[1])
 
 
 def test_of_arrays_apart_only_rows_are_taken(monkeypatch):

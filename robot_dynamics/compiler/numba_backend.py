@@ -182,7 +182,7 @@ def _stack(count: Any, *per: Any) -> Any:
 
 
 for word in (words.alike, words.each, words.anywhere, words.wide, words.lane, words.to_lane, words.weighted,
-             words.combine, words.combine_rows, words.transpose):  # fmt: skip
+             words.combine, words.combine_rows, words.transpose, words.prefetch):  # fmt: skip
     inline(word)
 
 

@@ -87,6 +87,10 @@ def to_lane(x: NDArray[Any], o: int, value: float) -> None:
     x.flat[o] = value
 
 
+def prefetch(x: NDArray[Any], o: int) -> None:
+    """Have the cache line of x[o] at hand when it is written, in an array that each lane has for itself."""
+
+
 def transpose(x: NDArray[Any], o: int, across: int, out: NDArray[Any], p: int, down: int) -> None:
     """out[p + j down + i] = x[o + i across + j] for i, j < LANES."""
     for i in range(LANES):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from ..words import abreast
 from .arithmetic import Arithmetic
 from .syntax import Foreign, Function
 from .values import ADD, BYTE, DOUBLE, INT, MULTIPLY, Array, constant, described, index_within, known
@@ -110,11 +111,20 @@ class Arrays(Arithmetic):
         self.builder.store(self.converted(x, place.type.pointee), place)
 
     def fill(self, array: Array, x: Any) -> None:
-        """Write a number to all elements of an array. Raises Foreign."""
+        """Write a number to all elements of an array, or a vector to another. Raises Foreign."""
+        if isinstance(x, Array) and len(x.shape) == len(array.shape) == 1 and x.element is array.element:
+            if known(*x.shape, *array.shape) and x.shape != array.shape:
+                raise Foreign(f"{x.shape[0]} numbers into {array.shape[0]}")
+            self.merged(Function(self.copying(array, x), (), True), [array, x])
+            return
         if len(array.shape) not in FILL:
             raise Foreign(f"expected one or two slices, got {len(array.shape)}")
         callee = Function(FILL[len(array.shape)], (), True)
         self.merged(callee, [array, self.fitting(x, array.element)])
+
+    def copying(self, array: Array, x: Array) -> Any:
+        """What copies a vector to another."""
+        return _copy_vector
 
     def fitting(self, x: Any, of: ir.Type) -> Any:
         """A number as it may stand in an array. Raises Foreign where it may not."""
@@ -150,6 +160,11 @@ class Arrays(Arithmetic):
 def _fill_vector(array: Any, x: Any) -> None:
     for i in range(array.shape[0]):
         array[i] = x
+
+
+def _copy_vector(array: Any, x: Any) -> None:
+    for i in abreast(x.shape[0]):
+        array[i] = x[i]
 
 
 def _fill_matrix(array: Any, x: Any) -> None:

@@ -26,6 +26,16 @@ def _exchange(builder: ir.IRBuilder, a: Any, b: Any, s: int) -> list[Any]:
     return [builder.shuffle_vector(a, b, ir.Constant(kind, mask)) for mask in (upper, lower)]
 
 
+def transposed(builder: ir.IRBuilder, square: Sequence[Any]) -> list[Any]:
+    """Columns of a square of LANES x LANES numbers, of its rows."""
+    lines = list(square)
+    for s in (1 << k for k in range(LANES.bit_length() - 1)):
+        for i in range(LANES):
+            if not i & s:
+                lines[i], lines[i + s] = _exchange(builder, lines[i], lines[i + s], s)
+    return lines
+
+
 def transpose(body: Arithmetic, x: Array, o: Any, across: Any, out: Array, p: Any, down: Any) -> None:
     """`words.transpose` in registers."""
     builder = body.builder
@@ -36,11 +46,7 @@ def transpose(body: Arithmetic, x: Array, o: Any, across: Any, out: Array, p: An
             yield builder.bitcast(builder.gep(data, [place], inbounds=True), SQUARE_ROW.as_pointer())
 
     square = [builder.load(place, align=8) for place in places(x.data, o, across)]
-    for s in (1 << k for k in range(LANES.bit_length() - 1)):
-        for i in range(LANES):
-            if not i & s:
-                square[i], square[i + s] = _exchange(builder, square[i], square[i + s], s)
-    for line, place in zip(square, places(out.data, p, down), strict=True):
+    for line, place in zip(transposed(builder, square), places(out.data, p, down), strict=True):
         builder.store(line, place, align=8)
 
 

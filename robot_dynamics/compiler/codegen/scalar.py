@@ -51,6 +51,7 @@ BUILT_IN: dict[Any, Callable[..., Any]] = {
     words.stack: Body.stack,
     words.lane: Body.lane,
     words.to_lane: Body.to_lane,
+    words.prefetch: lambda body, x, o: None,
     words.transpose: register_words.transpose,
     words.combine: register_words.combine,
     words.combine_rows: register_words.combine_rows,

@@ -19,6 +19,7 @@ from .scalar import BUILT_IN
 from .syntax import Function
 from .values import BIT, DOUBLE, INT, kind, rebuilt
 from .vector_arithmetic import MASK, SPREAD, everywhere, varies
+from .vector_arrays import turn_numbers
 from .vector_control import VectorControl
 
 
@@ -43,6 +44,8 @@ Wide.built_in = BUILT_IN | {
     words.to_lane: Wide.to_lane,
     words.combine: Wide.combine,
     words.combine_rows: Wide.combine_rows,
+    words.prefetch: Wide.prefetch,
+    turn_numbers: Wide.turned,
     int: Wide.whole,
     float: lambda body, x: body.converted(x, SPREAD[DOUBLE] if varies(x) else DOUBLE),
     abs: Wide.absolute,

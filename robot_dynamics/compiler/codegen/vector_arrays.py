@@ -9,9 +9,13 @@ from typing import Any
 from llvmlite import ir
 
 from ..words import LANES
+from .register_words import transposed
 from .syntax import Foreign
 from .values import ADD, DOUBLE, INT, MULTIPLY, Array, constant, described, known, same
 from .vector_arithmetic import SPREAD, WORD, VectorArithmetic, everywhere, varies
+
+PREFETCHED = WORD(1), WORD(3), WORD(1)
+"""To be written, into the nearest cache, data."""
 
 
 class Laned(Array):
@@ -221,6 +225,32 @@ class VectorArrays(VectorArithmetic):
                 there = builder.select(builder.extract_element(self.mask(), WORD(o)), there, aside)
             builder.store(builder.extract_element(new, WORD(o)), there)
 
+    def copying(self, array: Array, x: Array) -> Any:
+        """What copies a vector: into vectors that lanes have apart, squares of LANES numbers are transposed."""
+        laned = isinstance(x, Laned) and x.strides is None and x.data[1] is None
+        return _copy_transposed if laned and isinstance(array, LanedApart) else super().copying(array, x)
+
+    def turned(self, out: LanedApart, x: Laned, i: Any) -> None:
+        """`turn_numbers`, transposed in registers."""
+        square = [self.load(self.spot(x, self.arithmetic(ADD, i, k))) for k in range(LANES)]
+        aside = None if self.full() else self.alloca(SPREAD[out.element])
+        lines = self.pointers(self.spot(out, i))
+        for o, (line, place) in enumerate(zip(transposed(self.builder, square), lines, strict=True)):
+            there = self.builder.bitcast(place, SPREAD[out.element].as_pointer())
+            if aside is not None:
+                there = self.builder.select(self.builder.extract_element(self.mask(), WORD(o)), there, aside)
+            self.builder.store(line, there, align=8)
+
+    def prefetch(self, x: Array, o: Any) -> None:
+        """Have the cache lines of x[o] of all lanes at hand, where lanes have their arrays apart."""
+        if not isinstance(x, LanedApart):
+            return
+        byte, name = ir.IntType(8).as_pointer(), "llvm.prefetch.p0i8"
+        kind = ir.FunctionType(ir.VoidType(), [byte, WORD, WORD, WORD])
+        callee = self.builder.module.globals.get(name) or ir.Function(self.builder.module, kind, name)
+        for place in self.pointers(self.spot(x, o)):
+            self.builder.call(callee, [self.builder.bitcast(place, byte), *PREFETCHED])
+
     def frozen(self, x: Any) -> Any:
         """x; of what is not frozen LLVM would make a store under a mask, which takes six cycles on a Zen 3."""
         freeze = ir.Instruction(self.builder.block, x.type, "freeze", (x,))
@@ -257,3 +287,17 @@ class VectorArrays(VectorArithmetic):
         for weight, x in zip(weights, column, strict=True):
             total = self.arithmetic(ADD, total, self.arithmetic(MULTIPLY, weight, x))
         return total
+
+
+def turn_numbers(out: Any, x: Any, i: int) -> None:
+    """Write LANES numbers of x, from i on, into out."""
+    for k in range(i, i + LANES):
+        out[k] = x[k]
+
+
+def _copy_transposed(out: Any, x: Any) -> None:
+    whole = x.shape[0] // LANES * LANES
+    for i in range(0, whole, LANES):
+        turn_numbers(out, x, i)
+    for i in range(whole, x.shape[0]):
+        out[i] = x[i]

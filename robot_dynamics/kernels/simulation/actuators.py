@@ -38,13 +38,6 @@ def actuator_of(joints, j):
 
 
 @inline
-def copy(source, target):
-    """Copy a vector to another."""
-    for k in abreast(source.shape[0]):
-        target[k] = source[k]
-
-
-@inline
 def effort_range(limit, slope, offset, speed):
     """Least and largest effort at a speed (F5): that of a driving motor falls linearly to 0 at its no-load speed."""
     forward = min(1.0, max(0.0, offset - slope * speed))
@@ -63,7 +56,7 @@ def delay_command(joints, state, given, queue, acting):
     """Put joint commands [q_des, qd_des, kp, kd, effort] (5, n) into the queue, and take out those that act now."""
     for last in each(queue_slot(state.counters[at.STEPS], queue)):
         for i in range(given.shape[0]):
-            copy(given[i], queue[last, i])
+            queue[last, i] = given[i]
     for first in each(queue_slot(state.counters[at.STEPS] + 1, queue)):
         for j in range(given.shape[1]):
             if joints.number[at.JOINT_ROW, j] >= 0:

@@ -15,7 +15,7 @@ from ..robot import free_motion, update_twists
 from ..rows import part3, part3_to, part4
 from ..scalar import ZERO3, add, cross, mul, quaternion_matrix, scale, sub, tmul
 from . import memory as at
-from .actuators import actuate, add_rates, copy, first_dof
+from .actuators import actuate, add_rates, first_dof
 
 FAST_JOINT = 2e-3
 """Way of a joint in a step [rad, m] from which on a robot on a fixed base has the velocity products of mid-step."""
@@ -162,7 +162,7 @@ def move_state(robot, joints, state, settings):
     """
     h = settings.timestep
     ahead, shift = joints.dofs[at.V_NEXT], joints.dofs[at.CHANGE]
-    copy(ahead, state.qd)
+    state.qd[:] = ahead
     if settings.below:
         integrate(robot.topology, state.q, shift, h, state.q)
     elif is_floating(robot):

@@ -5,7 +5,7 @@
 The bundles of arrays and their columns (`at.`) are those of `memory`; nothing is allocated.
 """
 
-from ...compiler import abreast, alike, anywhere, inline, lean, routine
+from ...compiler import LINE, abreast, alike, anywhere, inline, lean, prefetch, routine
 from .. import rows
 from ..bodies import velocity_at
 from ..contact.solver import IMPULSE, Scratch, System, largest_residual
@@ -13,7 +13,7 @@ from ..robot import Robot, update_poses
 from ..rows import part3_to, row3, set3
 from ..scalar import add
 from . import memory as at
-from .actuators import actuator_of, copy, delay_command, update_efforts
+from .actuators import actuator_of, delay_command, update_efforts
 from .constraints import apply_response, assemble, rebounds_give_energy, solve, store_forces
 from .detection import end_of_active, first_of, origin_of, row_of, save_deflection, surface_below
 from .integrators import advance_state, free_velocity, heun, is_floating, may_be_explicit, note_base_rate
@@ -113,17 +113,17 @@ def prepare(robot, joints, ground, state, settings, command, pushes, k):
 @inline
 def save_state(joints, state):
     """Keep the state for `restore_state`, but for deflections, which are kept where they change."""
-    copy(state.q, joints.configurations[at.LAST_Q])
-    copy(state.qd, joints.dofs[at.LAST_QD])
-    copy(state.ledger, state.last_ledger)
+    joints.configurations[at.LAST_Q] = state.q
+    joints.dofs[at.LAST_QD] = state.qd
+    state.last_ledger[:] = state.ledger
 
 
 @routine
 def restore_state(joints, ground, state):
     """Go back to the state of `save_state`."""
-    copy(joints.configurations[at.LAST_Q], state.q)
-    copy(joints.dofs[at.LAST_QD], state.qd)
-    copy(state.last_ledger, state.ledger)
+    state.q[:] = joints.configurations[at.LAST_Q]
+    state.qd[:] = joints.dofs[at.LAST_QD]
+    state.ledger[:] = state.last_ledger
     for b in range(ground.clusters.shape[0]):
         for c in range(first_of(ground, b), end_of_active(ground, b)):
             for k in range(2):
@@ -136,14 +136,20 @@ def write_log(joints, ground, state, row):
     nq = state.q.shape[0]
     joint = nq + state.qd.shape[0]
     point = joint + joints.number.shape[1]
-    for k in range(nq):
-        row[k] = state.q[k]
-    for k in range(joint - nq):
-        row[nq + k] = state.qd[k]
+    row[:nq] = state.q
+    row[nq:joint] = state.qd
     for j in range(point - joint):
         row[joint + j] = joints.data[at.MOTOR, actuator_of(joints, j)]
     for c in range((row.shape[0] - point) // 3):
         part3_to(row, point + 3 * c, point_force(ground, c))
+
+
+@inline
+def prefetch_row(row):
+    """Have a row of the log at hand: a store that waits for its cache line holds up all stores behind it."""
+    for k in range(0, row.shape[0], LINE):
+        prefetch(row, k)
+    prefetch(row, row.shape[0] - 1)
 
 
 @inline
@@ -197,6 +203,8 @@ def take(plant, steps, log):
             heun(robot, joints, state, settings)
         carried = account_step(robot, joints, ground, state, settings, pushes, pushed)
         advance_state(robot, joints, state, settings, carried, alone)
+        if log.shape[0] > 0:
+            prefetch_row(log[k])
         energy = (
             motion_energy(robot, state, settings, carried)
             if unread
