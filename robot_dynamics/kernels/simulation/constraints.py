@@ -28,13 +28,13 @@ from . import memory as at
 from .actuators import actuator_of, add_rates, first_dof, v_of
 from .detection import (
     MARGIN,
-    deflected,
     end_of_active,
     find_contacts,
     first_of,
     next_twists,
     row_of,
     save_deflection,
+    takes_part,
 )
 
 STOP_RECOVERY = 0.2
@@ -252,13 +252,12 @@ def store_forces(joints, ground, settings, count, n, problem):
     for b in range(ground.clusters.shape[0]):
         for c in range(first_of(ground, b), end_of_active(ground, b)):
             save_deflection(points, c)
-            if points[c, at.FORCE + 2] <= 0.0 and not deflected(points, c):
-                continue
-            depth = -points[c, at.PEN] - h * points[c, at.END + 2]
-            d = (points[c, at.DEFLECTION], points[c, at.DEFLECTION + 1])
-            d = next_deflection(depth, row3(points, c, at.FORCE), d, h, row3(points, c, at.LAW))
-            points[c, at.DEFLECTION] = d[0]
-            points[c, at.DEFLECTION + 1] = d[1]
+            if takes_part(points, c):
+                depth = -points[c, at.PEN] - h * points[c, at.END + 2]
+                d = (points[c, at.DEFLECTION], points[c, at.DEFLECTION + 1])
+                d = next_deflection(depth, row3(points, c, at.FORCE), d, h, row3(points, c, at.LAW))
+                points[c, at.DEFLECTION] = d[0]
+                points[c, at.DEFLECTION + 1] = d[1]
 
 
 @routine

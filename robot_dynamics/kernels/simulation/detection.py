@@ -76,13 +76,19 @@ def clearance(robot, ground, b):
 def spring_energy(points, c, scheme):
     """Energy in the springs of contact point c."""
     z = points[c, at.DEPTH]
-    if z <= 0.0 or scheme == IMPULSE:
+    if scheme == IMPULSE or not anywhere(z > 0.0):
         return 0.0
     K = points[c, at.LAW]
     if scheme == at.LINEAR:
         return 0.5 * K * z * z
     d2 = points[c, at.DEFLECTION] ** 2 + points[c, at.DEFLECTION + 1] ** 2
     return math.sqrt(z) * K * (0.4 * z * z + 0.5 * d2)
+
+
+@inline
+def takes_part(points, c):
+    """Whether contact point c carries or is deflected."""
+    return points[c, at.FORCE + 2] > 0.0 or deflected(points, c)
 
 
 @routine
@@ -112,8 +118,8 @@ def detect_contacts(robot, ground, scheme):
             points[c, at.DEPTH] = max(0.0, -pen)
             elastic += spring_energy(points, c, scheme)
             busy += points[c, at.DEPTH]
-            if took_part:
-                busy += 1.0 if points[c, at.FORCE + 2] > 0.0 or deflected(points, c) else 0.0
+            if anywhere(took_part):
+                busy += 1.0 if took_part and takes_part(points, c) else 0.0
         ground.gaps[b, at.QUIET] = 1.0 if busy == 0.0 else 0.0
     return elastic
 
@@ -150,11 +156,14 @@ def measure_point(robot, ground, c):
     """Signed distance of contact point c; notes where and what it touches, if it does."""
     pen, frame, arm, surface = surface_below(robot, ground, c)
     touches = pen < 0.0
-    ground.points[c, at.SURFACE] = surface if touches else -1.0
     if anywhere(touches):
         note_frame(ground, c, frame, arm)
-    if touches:
-        note_law(ground, c, surface)
+        for i in each(surface):
+            ground.points[c, at.SURFACE] = float(i) if touches else -1.0
+            law = law_on(ground, c, i)
+            set3(ground.points, c, at.LAW, law if touches else row3(ground.points, c, at.LAW))
+    else:
+        ground.points[c, at.SURFACE] = -1.0
     return pen
 
 
@@ -166,11 +175,9 @@ def note_frame(ground, c, frame, arm):
 
 
 @inline
-def note_law(ground, c, surface):
-    """Write the law of contact point c on this surface."""
-    for i in each(surface):
-        law = surface_law(ground.surfaces, i, row3(ground.points, c, at.OWN_LAW))
-        set3(ground.points, c, at.LAW, law)
+def law_on(ground, c, i):
+    """Law of contact point c on surface i."""
+    return surface_law(ground.surfaces, i, row3(ground.points, c, at.OWN_LAW))
 
 
 @inline
@@ -204,7 +211,8 @@ def update_contact_frame(robot, ground, c, close, measured):
         pen, frame, arm, surface = surface_below(robot, ground, c)
         points[c, at.PEN] = pen
         note_frame(ground, c, frame, arm)
-        note_law(ground, c, surface)
+        for i in each(surface):
+            set3(points, c, at.LAW, law_on(ground, c, i))
     set3(points, c, at.START, surface_velocity(robot, ground, c, rows.W))
 
 
@@ -234,6 +242,15 @@ def fastest(robot, i, reach):
 
 
 @inline
+def comes_near(robot, ground, c, pen, h):
+    """Whether contact point c, so far from the terrain, may come near it within a time h."""
+    near = pen < MARGIN
+    if anywhere(not near):
+        near = near or pen - h * fastest(robot, row_of(ground, c), ground.points[c, at.SIZE]) < MARGIN
+    return near
+
+
+@inline
 def deflected(points, c):
     """Whether contact point c has a tangential deflection; what is less than an atom's size no longer relaxes."""
     return abs(points[c, at.DEFLECTION]) + abs(points[c, at.DEFLECTION + 1]) > 1e-15
@@ -252,18 +269,16 @@ def add_if_near(robot, ground, settings, c, close, measured, count, active):
     pen = points[c, at.PEN]
     near = close and (pen < 0.0 if settings.below else pen + settings.timestep * min(u[2], 0.0) < MARGIN)
     most = min(ground.row.shape[0], at.MOST_CONTACTS)
-    if near and count < most:
-        active[count] = c
-        count += 1
-    elif near:
-        count = most + 1
+    active[count] = c  # where it is not near, the next one takes its place
+    if near and count >= most:
+        count = most
         worst = 0
         for a in range(1, most):
             if points[active[a], at.PEN] > points[active[worst], at.PEN]:
                 worst = a
         if pen < points[active[worst], at.PEN]:
             active[worst] = c
-    return count
+    return count + (1 if near else 0)
 
 
 @inline
@@ -282,10 +297,9 @@ def find_contacts(robot, ground, settings, active):
             continue
         for c in range(first_of(ground, b), end_of(ground, b)):
             pen = clear if clear > 0.0 else points[c, at.PEN]
-            near = pen < MARGIN or pen - h * fastest(robot, row_of(ground, c), points[c, at.SIZE]) < MARGIN
-            close = near and not away
+            close = comes_near(robot, ground, c, pen, h) and not away
             # lanes stay together: where the point is not close nobody reads what is noted of it
             if anywhere(close):
-                ground.gaps[b, at.QUIET] = 0.0 if close else ground.gaps[b, at.QUIET]  # its points take part again
+                ground.gaps[b, at.QUIET] = 0.0  # its points take part again
                 count = add_if_near(robot, ground, settings, c, close, clear <= 0.0, count, active)
     return count

@@ -100,7 +100,9 @@ def contact_work(robot, ground, ledger, h, pushed):
                 carried = carried or carries
                 f_world = mul(row9(points, c, at.FRAME), f)
                 set3(points, c, at.FORCE_WORLD, f_world)
-                end = surface_velocity(robot, ground, c, rows.NEXT) if pushed else row3(points, c, at.END)
+                end = row3(points, c, at.END)
+                if anywhere(pushed):
+                    end = surface_velocity(robot, ground, c, rows.NEXT) if pushed else end
                 work += 0.5 * h * dot(f, add(end, row3(points, c, at.START)))
                 x = add(origin_of(robot, ground, c), row3(points, c, at.ARM))
                 account_impulse(ledger, h, x, ZERO3, f_world)

@@ -7,7 +7,7 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 import math
 
-from ...compiler import abreast, each, inline, lane, routine
+from ...compiler import abreast, alike, each, inline, lane, routine
 from .. import rows
 from ..bodies import velocity_at
 from ..contact.friction import slides
@@ -56,11 +56,12 @@ def way_is_missing(settings, count, problem):
     f = problem.system.f
     slop = SLOP if recovers(settings) else math.inf
     number = 0.0
-    for a in abreast(count):
-        force = (lane(f, 3 * a), lane(f, 3 * a + 1), lane(f, 3 * a + 2))
-        off = problem.system.points[ZETA, a] > slop or problem.picked[at.LANDED, a] == 1
-        missing = off or slides(force, problem.system.points[FRICTION, a])
-        number += 1.0 if missing and force[2] > 0.0 else 0.0
+    for (contacts,) in alike(count):
+        for a in abreast(contacts):
+            force = (lane(f, 3 * a), lane(f, 3 * a + 1), lane(f, 3 * a + 2))
+            off = problem.system.points[ZETA, a] > slop or problem.picked[at.LANDED, a] == 1
+            missing = off or slides(force, problem.system.points[FRICTION, a])
+            number += 1.0 if missing and force[2] > 0.0 else 0.0
     return number > 0.0
 
 
