@@ -167,9 +167,8 @@ def _follow(laid: Laid, first: int, end: int, taken: NDArray[np.int64]) -> None:
     """Take the plants of tiles from `first` to the one before `end` through all steps."""
     memory = laid.tiles.memory()
     laid.tiles.begin(laid.tiles.arguments(memory), first, end)
-    for t in range(first, end):
-        mine = laid.own(t, t + 1)
-        taken[mine] = laid.tiles.follow(t, laid.figures, laid.rows, memory)[: len(mine)]
+    mine = laid.own(first, end)
+    taken[mine] = laid.tiles.follow(first, end, laid.figures, laid.rows, memory).ravel()[: len(mine)]
     laid.give_back(first, end)
 
 

@@ -26,8 +26,14 @@ BUNDLES = "_robot", "_joints", "_ground", "_state", "_command"
 """Attributes that are found anew."""
 NOW = 4, at.Command._fields.index("now")
 """Bundle and field of the commands to come."""
-NO_LOG = Apart(np.zeros((LANES, 0, 0)))
+NO_LOG = Apart(np.zeros((LANES, 0, 0, 0)))
 """Log of `run_tiles` where nothing is logged."""
+
+
+def rows_apart(log: Array) -> Apart:
+    """Log (plants, T, width) of whole tiles: a lane's array begins with its plant of the first tile."""
+    (apart, *inner), count = log.strides, len(log) - LANES + 1
+    return Apart(np.ndarray((LANES, count, *log.shape[1:]), log.dtype, log, 0, (apart, apart, *inner)))
 
 
 def form(plant: Plant) -> Hashable:
@@ -119,30 +125,53 @@ class Tiles:
                 left -= self.settle(t, self._command.now.each[t])
             first = t + 1
 
-    def follow(self, t: int, figures: Sequence[Array] | None, log: Array, memory: Any) -> NDArray[np.int64]:
-        """Take a step of tile t for every row of the log (plants, T, width); who stops does not disturb the others.
+    def follow(
+        self, first: int, end: int, figures: Sequence[Array] | None, log: Array, memory: Any
+    ) -> NDArray[np.int64]:
+        """Take a step of tiles from `first` to the one before `end` for every row of the log (plants, T, width).
 
         figures: [q_des, qd_des, kp, kd, tau], each (plants, T or 1, n), or None for the commands that are held. memory:
-        the thread's own. Returns how many steps each lane took; rows of the log behind a last step hold anything.
+        the thread's own. Returns how many steps each lane took (tiles, LANES); who stops does not disturb the others.
+        Rows of the log behind a last step hold anything.
         """
+        taken = np.zeros((end - first, LANES), np.int64)
+        held = figures is None or all(x.shape[1] == 1 for x in figures)
+        whole = min(end, len(log) // LANES) if held else first
+        if figures is not None:
+            for t in range(first, whole):
+                self._command.now.each[t] = self._commands(figures, t, 0, 1)
+        plant, t = self.arguments(memory), first
+        while t < whole:
+            living = self.live[t:whole].copy()
+            last = self.run(plant, t, whole, log.shape[1], rows_apart(log[t * LANES : whole * LANES]))
+            done = slice(t - first, min(last + 1, whole) - first)
+            taken[done] = (living * self._status[t:whole, tiles.TAKEN])[: done.stop - done.start]
+            if last < whole:
+                begin = self.settle(last, self._command.now.each[last])
+                self._follow_one(last, figures, log, begin, taken[last - first], memory)
+            t = last + 1
+        for t in range(whole, end):
+            self._follow_one(t, figures, log, 0, taken[t - first], memory)
+        return taken
+
+    def _follow_one(
+        self, t: int, figures: Sequence[Array] | None, log: Array, begin: int, taken: NDArray[np.int64], memory: Any
+    ) -> None:
+        """Take tile t through the steps from `begin` on, as `follow`; adds to `taken` what each lane took."""
         mine = log[t * LANES : (t + 1) * LANES]
         rows = mine if len(mine) == LANES else np.empty((LANES, *mine.shape[1:]))
         steps = rows.shape[1]
         changing = figures is not None and any(x.shape[1] > 1 for x in figures)
-        taken, begin = np.zeros(LANES, np.int64), 0
-        while begin < steps:
+        while begin < steps and self.live[t].any():
             count = min(STREAM if changing else steps, steps - begin)
             now = self._command.now.each[t] if figures is None else self._commands(figures, t, begin, begin + count)
             living, plant = self.live[t].copy(), self.arguments(memory, now)
-            stopped = self.run(plant, t, t + 1, count, Apart(rows[:, begin:])) == t
+            stopped = self.run(plant, t, t + 1, count, Apart(rows[:, None, begin:])) == t
             taken += living * self._status[t, tiles.TAKEN]
             begin += self.settle(t, now) if stopped else count
             self._command.now.each[t, 0] = now[-1]
-            if stopped and not self.live[t].any():
-                break
         if rows is not mine:
             mine[:] = rows[: len(mine)]
-        return taken
 
     def _commands(self, figures: Sequence[Array], t: int, begin: int, end: int) -> Array:
         """Commands (T or 1, 5, n, LANES) of tile t from step `begin` to the one before `end`."""

@@ -69,16 +69,16 @@ def write_results(plant, live, out, t):
 
 
 @routine
-def take_each(plant, t, steps, log, status, live, out):
+def take_each(plant, t, first, steps, log, status, live, out):
     """`take` of the robots of tile t; status (tiles, 2): why each one stopped, and after how many steps.
 
-    No steps: have the poses and twists that steps begin with.
+    No steps: have the poses and twists that steps begin with. log: as in `run_tiles`.
     """
     plant = tile_of(plant, t)
     before = plant.state.counters[at.STEPS]
     if steps == 0:
         update_poses(plant.robot, plant.state.q, plant.state.qd)
-    status[t, ENDED] = take(plant, steps, log)
+    status[t, ENDED] = take(plant, steps, log[(t - first) * LANES])
     status[t, TAKEN] = plant.state.counters[at.STEPS] - before
     write_results(plant, live, out, t)
 
@@ -137,12 +137,13 @@ def run_tiles(plant, first, end, steps, results, log):
 
     Ends with the step in which a plant stops: returns its tile, which has not been to the end, else `end`. results:
     status (tiles, 2, LANES): FINE or why each one stopped, and after how many steps; live (tiles, LANES), out (rows,
-    tiles, LANES). log: `Apart`, rows (T, width) of the plants of one tile, none where nothing is logged.
+    tiles, LANES). log: `Apart`, for each lane the rows (T, width) of its plant of tile `first` and those of the plants
+    after that one, LANES of them to a tile; none where nothing is logged.
     """
     status, live, out = results
     for t in range(first, end):
         if any_live(live, t):
-            take_lanes(plant, t, steps, log, Lanes(status), Lanes(live), Lanes(out))
+            take_lanes(plant, t, first, steps, log, Lanes(status), Lanes(live), Lanes(out))
             if any_stopped(status, t):
                 return t
     return end
