@@ -118,6 +118,6 @@ def bundles_in(memory: Array, layout: Layout, bundles: Sequence[Any]) -> list[An
     return [bundle._make(arrays) for bundle, arrays in zip(bundles, parts, strict=True)]
 
 
-def blocks_of(memory: Array, t: int, layout: Layout) -> Array:
-    """Blocks (LANES, length) of the plants of tile t."""
-    return np.ascontiguousarray(memory[t, : layout.length].T)
+def blocks_of(memory: Array, layout: Layout) -> Array:
+    """Blocks (..., LANES, length) of the plants of tiles in memory (..., numbers, LANES)."""
+    return np.ascontiguousarray(memory[..., : layout.length, :].swapaxes(-1, -2))

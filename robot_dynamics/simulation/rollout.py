@@ -97,7 +97,8 @@ def rollout_batch(
         (partial(_follow_alone, plants[i], _commands(figures, i), i, log, taken) for i in alone),
     )
     in_threads(jobs, min(workers, len(alone) + sum(-(-len(numbers) // LANES) for numbers in together)))
-    for i in np.flatnonzero(taken < steps).tolist():
+    stopped = np.flatnonzero(taken < steps).tolist()
+    for i in stopped:
         log[i, taken[i] :] = _last(plants[i], log.shape[2])
     ends = list(accumulate((model.nq, model.nv, n, 3 * points), initial=0))
     q, qd, efforts, force = (log[..., begin:end] for begin, end in pairwise(ends))
@@ -108,7 +109,7 @@ def rollout_batch(
         tau=efforts,
         force_world=force.reshape(len(plants), steps, points, 3) if forces else None,
         steps=taken,
-        diverged={i: str(plant.stopped_error()) for i, plant in enumerate(plants) if plant.explain() is not None},
+        diverged={i: str(plants[i].stopped_error()) for i in stopped},
     )
 
 

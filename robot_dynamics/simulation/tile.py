@@ -3,6 +3,7 @@
 """Tiles: as many plants as there are SIMD lanes, taken through time by one kernel, a lane each."""
 
 from collections.abc import Hashable, Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,11 @@ def rows_apart(log: Array) -> Apart:
 def form(plant: Plant) -> Hashable:
     """What plants must agree in to share a tile. One that stopped is alone."""
     return plant.form, plant.explain() and id(plant)
+
+
+def _change(figures: Sequence[Array] | None) -> bool:
+    """Whether commands, each figure (plants, T or 1, n), change from step to step."""
+    return figures is not None and any(x.shape[1] > 1 for x in figures)
 
 
 def solver_memory(problem: Any) -> Any:
@@ -134,23 +140,22 @@ class Tiles:
         the thread's own. Returns how many steps each lane took (tiles, LANES); who stops does not disturb the others.
         Rows of the log behind a last step hold anything.
         """
-        taken = np.zeros((end - first, LANES), np.int64)
-        held = figures is None or all(x.shape[1] == 1 for x in figures)
-        whole = min(end, len(log) // LANES) if held else first
+        whole = first if _change(figures) else min(end, len(log) // LANES)
+        living = self.live[first:end].copy()
+        taken = living * log.shape[1]
         if figures is not None:
             for t in range(first, whole):
                 self._command.now.each[t] = self._commands(figures, t, 0, 1)
         plant, t = self.arguments(memory), first
         while t < whole:
-            living = self.live[t:whole].copy()
-            last = self.run(plant, t, whole, log.shape[1], rows_apart(log[t * LANES : whole * LANES]))
-            done = slice(t - first, min(last + 1, whole) - first)
-            taken[done] = (living * self._status[t:whole, tiles.TAKEN])[: done.stop - done.start]
-            if last < whole:
-                begin = self.settle(last, self._command.now.each[last])
-                self._follow_one(last, figures, log, begin, taken[last - first], memory)
-            t = last + 1
+            rows = rows_apart(log[t * LANES : whole * LANES])
+            if (t := self.run(plant, t, whole, log.shape[1], rows)) < whole:
+                taken[t - first] = living[t - first] * self._status[t, tiles.TAKEN]
+                begin = self.settle(t, self._command.now.each[t])
+                self._follow_one(t, figures, log, begin, taken[t - first], memory)
+                t += 1
         for t in range(whole, end):
+            taken[t - first] = 0
             self._follow_one(t, figures, log, 0, taken[t - first], memory)
         return taken
 
@@ -161,9 +166,8 @@ class Tiles:
         mine = log[t * LANES : (t + 1) * LANES]
         rows = mine if len(mine) == LANES else np.empty((LANES, *mine.shape[1:]))
         steps = rows.shape[1]
-        changing = figures is not None and any(x.shape[1] > 1 for x in figures)
         while begin < steps and self.live[t].any():
-            count = min(STREAM if changing else steps, steps - begin)
+            count = min(STREAM if _change(figures) else steps, steps - begin)
             now = self._command.now.each[t] if figures is None else self._commands(figures, t, begin, begin + count)
             living, plant = self.live[t].copy(), self.arguments(memory, now)
             stopped = self.run(plant, t, t + 1, count, Apart(rows[:, None, begin:])) == t
@@ -184,7 +188,7 @@ class Tiles:
     def settle(self, t: int, commands: Array) -> int:
         """Take out plants of tile t that stopped under commands (T, 5, n, LANES); how many steps the others took."""
         ended, taken = self._status[t]
-        blocks = blocks_of(self._laid, t, self._layout)
+        blocks = blocks_of(self._laid[t], self._layout)
         for lane in np.flatnonzero((self.live[t] > 0) & (ended != FINE)):
             plant = self.plants[self.source[t, lane]]
             plant.move(blocks[lane])
@@ -225,10 +229,10 @@ class Tiles:
 
     def give_back(self, first: int = 0, end: int | None = None) -> None:
         """Take plants of tiles from `first` on to where these are; those that stopped are there already."""
-        for t in range(len(self.live))[first:end]:
-            blocks = blocks_of(self._laid, t, self._layout)
-            for lane in np.flatnonzero(self.live[t]).tolist():
-                self.plants[t * LANES + lane].move(blocks[lane])
+        live = self.live[first:end].ravel().tolist()
+        blocks = blocks_of(self._laid[first:end], self._layout).reshape(len(live), -1)
+        for i in compress(range(len(live)), live):
+            self.plants[first * LANES + i].move(blocks[i])
 
     def command(self, figures: Sequence[Array]) -> int:
         """`kernels.sensors.take_commands`."""
