@@ -27,7 +27,7 @@ BUNDLES = "_robot", "_joints", "_ground", "_state", "_command"
 """Attributes that are found anew."""
 NOW = 4, at.Command._fields.index("now")
 """Bundle and field of the commands to come."""
-NO_LOG = Apart(np.zeros((LANES, 0, 0, 0)))
+NO_LOG = Apart(np.zeros((LANES, 1, 0, 0)))
 """Log of `run_tiles` where nothing is logged."""
 
 

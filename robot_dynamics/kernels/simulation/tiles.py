@@ -78,7 +78,7 @@ def take_each(plant, t, first, steps, log, status, live, out):
     before = plant.state.counters[at.STEPS]
     if steps == 0:
         update_poses(plant.robot, plant.state.q, plant.state.qd)
-    status[t, ENDED] = take(plant, steps, log[(t - first) * LANES])
+    status[t, ENDED] = take(plant, steps, log[min((t - first) * LANES, log.shape[0] - 1)])
     status[t, TAKEN] = plant.state.counters[at.STEPS] - before
     write_results(plant, live, out, t)
 
