@@ -13,7 +13,7 @@ from ..compiler import inline, kernel, routine
 from .bodies import point_jacobian, point_position, twists, world_poses
 from .manifold import rotation_by, screw_translation, turned
 from .rows import RW, WORKSPACE, W, finite, part3, part3_to, part4, part4_to, part9, row3, row9, set3
-from .scalar import add, cross, dot, mul, quaternion_matrix, scale, sub, tmul
+from .scalar import add, cross, dot, inverse_symmetric, mul, quaternion_matrix, scale, smul, sub, tmul
 from .tree.placement import place
 
 X_TURN, X_VELOCITY, X_PLACE, X_GYRO, X_ACCELEROMETER, X_FEET = 0, 4, 7, 10, 13, 16
@@ -192,25 +192,6 @@ def retract(x, feet, delta):
         x[X_GYRO + i] += delta[GYRO + i]
 
 
-@inline
-def inverse6(S):
-    """Inverse of a positive symmetric matrix (xx, xy, xz, yy, yz, zz)."""
-    a, b, c, d, e, f = S
-    A, B, C = d * f - e * e, c * e - b * f, b * e - c * d
-    k = 1.0 / (a * A + b * B + c * C)
-    return (k * A, k * B, k * C, k * (a * f - c * c), k * (b * c - a * e), k * (a * d - b * b))
-
-
-@inline
-def times6(S, x):
-    """S x of a symmetric matrix."""
-    return (
-        S[0] * x[0] + S[1] * x[1] + S[2] * x[2],
-        S[1] * x[0] + S[3] * x[1] + S[4] * x[2],
-        S[2] * x[0] + S[4] * x[1] + S[5] * x[2],
-    )
-
-
 @routine
 def place_noise(x, jacobian, settings, N):
     """Noise (3, 3) of a foot's place by the joints, world axes: R (J J^T encoder^2 + kinematics^2) R^T (Z7)."""
@@ -244,13 +225,13 @@ def correct_foot(x, P, feet, k, place_k, N, gate, memory):
         A[0, o + 2] - A[0, PLACE + 2] + N[0, 2], A[1, o + 1] - A[1, PLACE + 1] + N[1, 1],
         A[1, o + 2] - A[1, PLACE + 2] + N[1, 2], A[2, o + 2] - A[2, PLACE + 2] + N[2, 2],
     )  # fmt: skip
-    inverse = inverse6(S)
-    feet[k, SQUARED] = dot(z, times6(inverse, z))
+    inverse = inverse_symmetric(S)
+    feet[k, SQUARED] = dot(z, smul(inverse, z))
     if not feet[k, SQUARED] < gate:
         feet[k, GATED] += 1.0
         return False
     for j in range(n):
-        gain = times6(inverse, (A[0, j], A[1, j], A[2, j]))
+        gain = smul(inverse, (A[0, j], A[1, j], A[2, j]))
         K[0, j], K[1, j], K[2, j] = gain
         delta[j] = dot(gain, z)
     for i in range(n):

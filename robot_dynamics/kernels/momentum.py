@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A step of the momentum observer, and the foot forces that explain what it found (O1-O4)."""
 
-import numpy as np
-
 from ..compiler import kernel
-from .dense import eliminate, substitute
+from .rows import set3
+from .scalar import ZERO3, add, add6, inverse_symmetric, scale, smul
 
 
 @kernel
@@ -28,20 +27,12 @@ def observe(matrices, qd, effort, memory, bandwidth, dt):
 
 @kernel
 def explain(jacobian, moved, residual, damping, forces):
-    """Forces (k, 3) with A^T f = r in the joints that move each foot (O4); moved (k, nv)."""
-    M, x = np.empty((3, 3)), np.empty(3)
+    """Forces (k, 3) with A^T f = r in the joints that move each foot, (A A^T + damping) f = A r (O4); moved (k, nv)."""
     for k in range(jacobian.shape[0]):
-        for a in range(3):
-            x[a] = 0.0
-            for b in range(3):
-                M[a, b] = damping if a == b else 0.0
+        M, x = (damping, 0.0, 0.0, damping, 0.0, damping), ZERO3
         for j in range(residual.shape[0]):
             if moved[k, j]:
-                for a in range(3):
-                    x[a] += jacobian[k, a, j] * residual[j]
-                    for b in range(3):
-                        M[a, b] += jacobian[k, a, j] * jacobian[k, b, j]
-        eliminate(M)
-        substitute(M, x)
-        for a in range(3):
-            forces[k, a] = x[a]
+                a, b, c = jacobian[k, 0, j], jacobian[k, 1, j], jacobian[k, 2, j]
+                M = add6(M, (a * a, a * b, a * c, b * b, b * c, c * c))
+                x = add(x, scale(residual[j], (a, b, c)))
+        set3(forces, k, 0, smul(inverse_symmetric(M), x))
