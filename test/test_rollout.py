@@ -89,6 +89,7 @@ def test_neighbours_in_a_tile_do_not_matter_to_the_last_bit(what):
         assert mine.tobytes() == theirs[3:7].tobytes()
 
 
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes minutes")
 @pytest.mark.parametrize("what", SIMILAR)
 @pytest.mark.parametrize(
     "model",
