@@ -152,6 +152,9 @@ def common(x, n, out):
     if x[0] > 0.0:
         for (k,) in alike(n[0]):
             out[k] -= 0.5
+    for deep, k in alike(n[0] > 1, n[0]):
+        if deep:
+            out[12] += x[k]
     out[13] = last
     out[14] = within(x, n[0])
 

@@ -58,8 +58,8 @@ def each(x: int) -> tuple[int]:
     return (x,)
 
 
-def alike(*x: int) -> tuple[tuple[int, ...]]:
-    """All of these integers, in one turn: lanes that have them in common loop and choose their way together in it."""
+def alike(*x: int | bool) -> tuple[tuple[int | bool, ...]]:
+    """All of these integers and conditions, in one turn: lanes that agree in them choose their way in it together."""
     return (x,)
 
 

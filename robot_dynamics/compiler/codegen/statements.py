@@ -145,7 +145,7 @@ class Statements(Expressions):
         call = node.iter
         over = self.value(call.func) if isinstance(call, ast.Call) and not call.keywords else None
         if not isinstance(call, ast.Call) or over not in (*RANGES, alike, each, enumerate):
-            names = "range(...), abreast(...), alike(integers), each(an integer) or enumerate(a tuple)"
+            names = "range(...), abreast(...), alike(integers or conditions), each(an integer) or enumerate(a tuple)"
             raise Foreign(f"expected a loop over {names}")
         given = self.listed(call.args)
         if over in RANGES:

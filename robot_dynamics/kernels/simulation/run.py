@@ -198,9 +198,10 @@ def take(plant, steps, log):
             store_forces(joints, ground, settings, contacts, total, problem)
         purpose = shift_positions(robot, joints, ground, settings, count, n, problem)
         alone = n == 0 and not pushed
-        # without `anywhere` all lanes would run `heun`, masked, even where none of them needs it
-        if anywhere(alone) and alone and may_be_explicit(joints, settings, command.acting):
-            heun(robot, joints, state, settings)
+        # without `anywhere` the gains of all lanes would be looked at even where none of them is alone
+        for (explicit,) in alike(anywhere(alone) and alone and may_be_explicit(joints, settings, command.acting)):
+            if explicit:
+                heun(robot, joints, state, settings)
         carried = account_step(robot, joints, ground, state, settings, pushes, pushed)
         advance_state(robot, joints, state, settings, carried, alone)
         if log.shape[0] > 0:
