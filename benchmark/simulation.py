@@ -9,6 +9,7 @@ from types import ModuleType
 import numpy as np
 
 import robot_dynamics as rd
+from robot_dynamics.compiler import LANES
 from robot_dynamics.dynamics.kinematics import point_rows
 from robot_dynamics.kernels import rows
 
@@ -132,12 +133,34 @@ def linearizations(case: Case, mujoco: ModuleType) -> Iterator[Row]:
     yield compared(case.name, what, times["ours"], times["mujoco"], "mjd_transitionFD", (0.25, 0.10))
 
 
+def differing(case: Case) -> list[rd.Plant]:
+    """Standing robots that differ in friction."""
+    return [standing_plant(case, rd.SpringDamper(friction=mu)) for mu in np.linspace(0.4, 1.0, COUNT)]
+
+
+def tiles(case: Case) -> Iterator[Row]:
+    """Robots that share SIMD lanes beside the same robots one by one, all on one thread."""
+    batch, alone = rd.PlantBatch(differing(case), threads=1), differing(case)
+
+    def one_by_one() -> None:
+        for plant in alone:
+            plant.advance(STEPS * H)
+
+    calls: dict[Hashable, Callable[[], float]] = {
+        "tiles": timed(lambda: batch.step(steps=STEPS), COUNT * STEPS),
+        "alone": timed(one_by_one, COUNT * STEPS),
+    }
+    times = interleaved(calls, rounds=15)
+    what = f"plant step, {COUNT} robots in tiles of {LANES}, one thread"
+    yield compared(case.name, what, times["tiles"], times["alone"], "one by one", (1 / 1.5, 1 / 2))
+
+
 def rollouts(case: Case, mujoco: ModuleType) -> Iterator[Row]:
     """Standing robots that differ in friction, per step and core, all cores at work."""
     from mujoco import rollout
 
     cores = len(os.sched_getaffinity(0))
-    plants = [standing_plant(case, rd.SpringDamper(friction=mu)) for mu in np.linspace(0.4, 1.0, COUNT)]
+    plants = differing(case)
     other = Standing(mujoco, case.model, go2_stance(case.model))
     threads = [mujoco.MjData(other.model) for _ in range(cores)]
     size = mujoco.mj_stateSize(other.model, mujoco.mjtState.mjSTATE_FULLPHYSICS)

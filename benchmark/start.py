@@ -25,11 +25,12 @@ rd.inverse_dynamics(model, rd.neutral(model), np.zeros(model.nv), np.zeros(model
 print(time.perf_counter() - begin)
 """
 PLANT = """
-import resource
 from robot_dynamics.warm_up import LIMBS, mini_cheetah, step_plant
 step_plant(mini_cheetah(LIMBS))
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+status = dict(line.split(":") for line in open("/proc/self/status"))
+print(int(status["VmHWM"].split()[0]) / 1024)
 """
+"""ru_maxrss would be that of the process which started this one, where that is larger."""
 COLD = """
 from robot_dynamics.warm_up import LIMBS, warm_up_once
 warm_up_once(print, LIMBS)
