@@ -74,8 +74,7 @@ class Tiles:
         self._layout, self._settings = first.layout, first.settings
         self._laid = lay(self._layout, [plant.bundles for plant in sources], [plant.block for plant in sources])
         self._seen = first.bundles[0].seen.copy()
-        for plant in plants[1:]:
-            see(self._seen, plant.bundles[0].seen.tolist())
+        see(self._seen, set().union(*(plant.bundles[0].seen.tolist() for plant in plants)))
         self._bind()
         width = first.model.nq + first.model.nv + len(first.model.joint_names) + 3 * len(first.points)
         odd = count | 1  # rows that are a power of two apart would meet in the same lines of the cache
