@@ -313,13 +313,12 @@ def _locked(x: Array) -> Array:
 def _figure(name: str, given: ArrayLike, count: int, n: int) -> Array:
     """A figure of commands as (1 or N, 1 or n). Raises ShapeError."""
     try:
-        x = np.ascontiguousarray(given, dtype=float)
+        x = np.array(given, dtype=float, order="C", ndmin=2)
     except (TypeError, ValueError) as error:
         raise ShapeError(f"{name} must be an array of numbers: {error}") from None
-    x = x.reshape(1, -1) if np.ndim(given) < 2 else x
     if x.ndim != 2 or x.shape[0] not in (1, count) or x.shape[1] not in (1, n):
         raise ShapeError(f"{name} must be one number, ({n},) or (N, n) = ({count}, {n}), got {np.shape(given)}")
-    return x if x.flags.behaved else x.copy()
+    return x
 
 
 def _rows_of(name: str, given: ArrayLike, shape: tuple[int, ...], chosen: NDArray[np.bool_]) -> Array:
