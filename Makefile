@@ -12,7 +12,7 @@ WORKERS     ?= 2
 # Un-jitted, these reach the kernels within minutes; whole runs of a plant would take hours.
 KERNEL_TESTS := batch closed_form contact_kernels contact_solids control_observer control_payload control_simulation \
 	control_state control_throttle control_wrenches dense derivatives dynamics_oracle estimator evaluator identify laws \
-	limbed_plant limbs linearize motion plant_steps points rollout spatial terrain topology
+	limbed_plant limbs linearize motion plant_steps points rollout spatial team terrain topology
 
 SHELL := /bin/bash -o pipefail
 BIN   := $(VENV)/bin

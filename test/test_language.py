@@ -8,6 +8,7 @@ import platform
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -24,8 +25,11 @@ from robot_dynamics.compiler import (
     abreast,
     cache,
     combine_rows,
+    give_way,
     inline,
     lane,
+    publish,
+    published,
     routine,
     stack,
     strict,
@@ -396,6 +400,8 @@ REFUSED = [
     ("y = stack(n)", "not known"),
     ("y = stack(8, n)", "not known"),
     ("y = lane(counts, 0)", "float64 array in C order"),
+    ("publish(x, 0, n)", "int64 array in C order"),
+    ("y = published(x, n)", "int64 array in C order"),
     ("y = x[0] if n > m else (x[0], x[1])", "a number and a tuple"),
     ("y = unknown", "unknown may have no value"),
     ("y: int = 3", "AnnAssign"),
@@ -490,6 +496,31 @@ def test_a_square_of_lanes_is_transposed(compiled):
     turn(x, 11, theirs, 9)
     assert np.array_equal(mine, theirs)
     assert np.count_nonzero(mine) == LANES * LANES
+
+
+@routine
+def echo(mine, theirs, count):
+    """Publish 1, 2, .. in turn with another thread; returns the sum of what that one wrote before it published."""
+    total = 0
+    for k in range(1, count + 1):
+        mine[1] = k * k
+        publish(mine, 0, k)
+        while published(theirs, 0) != k:
+            give_way()
+        total += theirs[1]
+        publish(mine, 2, k)
+        while published(theirs, 2) != k:
+            give_way()
+    return total
+
+
+def test_threads_read_what_others_wrote_before_they_published(compiled):
+    entry, (one, two), count = compiled(echo), np.zeros((2, LINE), np.int64), 100
+    entry(one, one, 1)
+    one[:] = 0
+    with ThreadPoolExecutor(2) as pool:
+        sums = list(pool.map(entry, (one, two), (two, one), (count, count)))
+    assert sums == 2 * [sum(k * k for k in range(1, count + 1))]
 
 
 def vectors_in(kernel):

@@ -16,7 +16,7 @@ from typing import Any
 from numba import NumbaError, config, njit, types
 from numba.extending import intrinsic, overload
 
-from . import cache, words
+from . import cache, numba_signals, words  # noqa: F401 - registered with numba
 from .vectors import WRONG_DIMENSIONS, expect_vectors
 from .words import LANES, Apart, Lanes
 

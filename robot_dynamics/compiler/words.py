@@ -91,6 +91,21 @@ def prefetch(x: NDArray[Any], o: int) -> None:
     """Have the cache line of x[o] at hand when it is written, in an array that each lane has for itself."""
 
 
+def publish(x: NDArray[np.int64], o: int, value: int) -> None:
+    """x[o] = value, for other threads to see, once they can see all that this one wrote before."""
+    x[o] = value
+
+
+def published(x: NDArray[np.int64], o: int) -> int:
+    """x[o] as another thread published it last; what that one wrote before can be read then."""
+    value: int = x[o]
+    return value
+
+
+def give_way() -> None:
+    """Let another thread have the processor, where one waits for it, between two looks at what others publish."""
+
+
 def transpose(x: NDArray[Any], o: int, across: int, out: NDArray[Any], p: int, down: int) -> None:
     """out[p + j down + i] = x[o + i across + j] for i, j < LANES."""
     for i in range(LANES):

@@ -85,11 +85,12 @@ def take_command(command, q_des, qd_des, kp, kd, tau_ff):
 
 
 @lean
-def take_commands(tiles, place, source, figures):
+def take_commands(tiles, place, numbers, source, figures):
     """Take figures [q_des, qd_des, kp, kd, tau_ff] for every step to come, each (plants or 1, n or 1).
 
-    tiles (tiles, numbers, LANES); place: number of the first command there, and n; source (tiles, LANES): whose figures
-    a lane takes. Returns -1, or the first of figures that is not finite or a negative gain: nothing is taken then.
+    tiles (tiles, ., LANES); place: number of the first command there, and n. numbers (plants,): row of each plant in
+    figures. source (tiles, LANES): the plant whose figures a lane takes. Returns -1, or the first of figures that is
+    not finite or a negative gain: nothing is taken then.
     """
     for i in range(5):
         x, wrong = figures[i], 0
@@ -102,12 +103,12 @@ def take_commands(tiles, place, source, figures):
     first, n = place
     for t in range(tiles.shape[0]):
         for i in range(5):
-            take_figure(tiles[t, first + i * n : first + (i + 1) * n], source[t], figures[i])
+            take_figure(tiles[t, first + i * n : first + (i + 1) * n], numbers, source[t], figures[i])
     return -1
 
 
 @lean
-def take_figure(now, source, x):
+def take_figure(now, numbers, source, x):
     """Take one figure of one tile, now (n, LANES)."""
     for j in range(now.shape[0]):
         column = j if x.shape[1] > 1 else 0
@@ -116,4 +117,4 @@ def take_figure(now, source, x):
                 now[j, lane] = x[0, column]
         else:
             for lane in range(LANES):
-                now[j, lane] = x[source[lane], column]
+                now[j, lane] = x[numbers[source[lane]], column]

@@ -3,7 +3,6 @@
 """PlantBatch: many plants that stay side by side from one control tick to the next, for learning, planning and fits."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from itertools import accumulate, pairwise
 from typing import Any
@@ -19,12 +18,13 @@ from ..dynamics.kinematics import neutral
 from ..errors import ParameterError, ShapeError
 from ..kernels.simulation import memory as at
 from ..kernels.simulation import tiles
+from ..kernels.turns import Place
 from .divergence import Divergence
 from .plant import COMMANDED, Contacts, Energy, Measurement, Plant, energies, normalised, readings
-from .tile import Tiles, form
+from .team import Team
+from .tile import NO_FIGURES, Tiles, form
 
-NONE_GIVEN = np.zeros((1, 1))
-OF_THREADS = ("_pool", "_arguments", "_shares", "_rows", "_points", "_views")
+OF_THREADS = ("_team", "_arguments", "_rows", "_points", "_views")
 """What a copy of a batch makes for itself."""
 
 
@@ -83,8 +83,7 @@ class PlantBatch:
         """Threads, their shares of the tiles, what kernels take of each form, and views."""
         self._arguments = [(group, group.arguments(group.memory())) for group in self._groups]
         shares = shared_out([len(group.live) for group in self._groups], self._threads)
-        self._shares = [[(self._groups[g], *self._groups[g].part(first, end)) for g, first, end in x] for x in shares]
-        self._pool = ThreadPoolExecutor(max(len(shares) - 1, 1), "plant-batch")
+        self._team = Team([_Share([(self._groups[g], first, end) for g, first, end in x]) for x in shares])
         first, count = self._groups[0], len(self)
         if len(self._groups) == 1:
             rows, points = (_flat(x)[..., :count] for x in (first.out, first.touch))
@@ -125,13 +124,9 @@ class PlantBatch:
             A figure of another shape, or values that are not finite: no plant has moved then.
         """
         check_range("steps", steps, 1)
-        figures = (q_des, qd_des, kp, kd, tau_ff)
-        if any(x is not None for x in figures):
-            self._command(figures)
-        others = [self._pool.submit(_advance, share, steps) for share in self._shares[1:]]
-        _advance(self._shares[0], steps)
-        for other in others:
-            other.result()
+        if not (q_des is qd_des is kp is kd is tau_ff is None):
+            self._command((q_des, qd_des, kp, kd, tau_ff))
+        self._team.take_turn(steps)
         self._collect()
 
     def _command(self, given: Sequence[ArrayLike | None]) -> None:
@@ -139,7 +134,8 @@ class PlantBatch:
             raise ParameterError("q_des and kp go together, got one without the other")
         count, n = len(self), len(self.plants[0].model.joint_names)
         figures = [
-            NONE_GIVEN if x is None else _figure(name, x, count, n) for name, x in zip(COMMANDED, given, strict=True)
+            nothing if x is None else _figure(name, x, count, n)
+            for name, x, nothing in zip(COMMANDED, given, NO_FIGURES, strict=True)
         ]
         for group in self._groups:
             wrong = group.command(figures)
@@ -292,10 +288,24 @@ def shared_out(counts: Sequence[int], threads: int) -> list[list[tuple[int, int,
     return [share for share in out if share]
 
 
-def _advance(share: Sequence[tuple[Tiles, at.Plant, int, int]], steps: int) -> None:
-    """What a thread does in a step."""
-    for group, arguments, first, end in share:
-        group.advance(arguments, first, end, steps)
+class _Share:
+    """Tiles that a thread takes, of one form after the other."""
+
+    def __init__(self, parts: Sequence[tuple[Tiles, int, int]]):
+        self._parts = [(group, *group.part(first, end)) for group, first, end in parts]
+        self.all_done = parts[0][2] if len(parts) == 1 else -1
+
+    def begin(self, place: Place, steps: int) -> int:
+        """Take the first part's tiles; returns that of a plant that stopped, or the end."""
+        group, arguments, first, end = self._parts[0]
+        return group.run(arguments, first, end, steps, place=place)
+
+    def go_on(self, t: int, steps: int) -> None:
+        """Take the others, and what follows tile t of the first part."""
+        group, arguments, _, end = self._parts[0]
+        group.go_on(arguments, t, end, steps)
+        for group, arguments, first, end in self._parts[1:]:
+            group.advance(arguments, first, end, steps)
 
 
 def _flat(x: Array) -> Array:
@@ -313,10 +323,12 @@ def _locked(x: Array) -> Array:
 def _figure(name: str, given: ArrayLike, count: int, n: int) -> Array:
     """A figure of commands as (1 or N, 1 or n). Raises ShapeError."""
     try:
-        x = np.array(given, dtype=float, order="C", ndmin=2)
+        x = np.asarray(given, dtype=float, order="C")
     except (TypeError, ValueError) as error:
         raise ShapeError(f"{name} must be an array of numbers: {error}") from None
-    if x.ndim != 2 or x.shape[0] not in (1, count) or x.shape[1] not in (1, n):
+    if x.ndim < 2:
+        x = x.reshape(1, -1)
+    if x.ndim > 2 or x.shape[0] not in (1, count) or x.shape[1] not in (1, n):
         raise ShapeError(f"{name} must be one number, ({n},) or (N, n) = ({count}, {n}), got {np.shape(given)}")
     return x
 

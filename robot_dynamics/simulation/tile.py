@@ -18,8 +18,10 @@ from ..kernels.robot import see
 from ..kernels.simulation import memory as at
 from ..kernels.simulation import tiles
 from ..kernels.simulation.ledger import FINE
+from ..kernels.turns import Place
 from .block import blocks_of, bundles_in, lay, lay_one
 from .plant import Plant
+from .team import NO_TEAM
 
 STREAM = 256
 """Steps whose commands are laid side by side at once."""
@@ -29,6 +31,9 @@ NOW = 4, at.Command._fields.index("now")
 """Bundle and field of the commands to come."""
 NO_LOG = Apart(np.zeros((LANES, 1, 0, 0)))
 """Log of `run_tiles` where nothing is logged."""
+
+NO_FIGURES = (np.zeros((1, 1)),) * 5
+"""Figures of a command, of which none is given."""
 
 
 def rows_apart(log: Array) -> Apart:
@@ -116,19 +121,25 @@ class Tiles:
         command = self._command if commands is None else self._command._replace(now=Tiled(commands[None]))
         return at.Plant(self._robot, self._joints, self._ground, self._state, self._settings, command, memory)
 
-    def run(self, plant: at.Plant, first: int, end: int, steps: int, log: Apart = NO_LOG) -> int:
+    def run(
+        self, plant: at.Plant, first: int, end: int, steps: int, log: Apart = NO_LOG, place: Place = NO_TEAM
+    ) -> int:
         """`kernels.simulation.tiles.run_tiles`."""
-        arguments = plant, first, end, steps, (self._status, self.live, self.out), log
+        arguments = plant, first, end, steps, (self._status, self.live, self.out), log, place
         stopped: int = entry(tiles.run_tiles, arguments, self._robot.levels)(*arguments)
         return stopped
 
-    def advance(self, plant: at.Plant, first: int, end: int, steps: int) -> None:
+    def advance(self, plant: at.Plant, first: int, end: int, steps: int, place: Place = NO_TEAM) -> None:
         """Take `steps` steps of tiles from `first` to the one before `end`, under the commands that are held."""
-        while (t := self.run(plant, first, end, steps)) < end:
+        self.go_on(plant, self.run(plant, first, end, steps, place=place), end, steps)
+
+    def go_on(self, plant: at.Plant, t: int, end: int, steps: int) -> None:
+        """Take what is left of `steps` steps after a run to tile t, of which a plant stopped, or to `end`."""
+        while t < end:
             left = steps - self.settle(t, self._command.now.each[t])
             while left > 0 and self.live[t].any() and self.run(plant, t, t + 1, left) == t:
                 left -= self.settle(t, self._command.now.each[t])
-            first = t + 1
+            t = self.run(plant, t + 1, end, steps)
 
     def follow(
         self, first: int, end: int, figures: Sequence[Array] | None, log: Array, memory: Any
@@ -235,8 +246,8 @@ class Tiles:
 
     def command(self, figures: Sequence[Array]) -> int:
         """`kernels.sensors.take_commands`."""
-        arguments = self._laid, self._place_of_now, self.numbers[self.source], tuple(figures)
-        wrong: int = entry(sensors.take_commands, arguments)(*arguments)
+        own = self._laid, self._place_of_now, self.numbers, self.source
+        wrong: int = entry(sensors.take_commands, (*own, NO_FIGURES))(*own, tuple(figures))
         return wrong
 
     def reset(self, plant: at.Plant, which: NDArray[np.int64], q: Array, qd: Array, deflection: Array) -> None:

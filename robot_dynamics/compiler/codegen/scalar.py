@@ -17,7 +17,7 @@ import numpy as np
 from llvmlite import ir
 
 from .. import words
-from . import register_words
+from . import register_words, signals
 from .calling import NARROW, Written, ended, flat, is_bundle, received
 from .statements import Statements
 from .syntax import Function
@@ -52,6 +52,9 @@ BUILT_IN: dict[Any, Callable[..., Any]] = {
     words.lane: Body.lane,
     words.to_lane: Body.to_lane,
     words.prefetch: lambda body, x, o: None,
+    words.publish: signals.publish,
+    words.published: signals.published,
+    words.give_way: lambda body: signals.give_way(body.builder),
     words.transpose: register_words.transpose,
     words.combine: register_words.combine,
     words.combine_rows: register_words.combine_rows,

@@ -9,8 +9,10 @@ forces holds, then base_rate, the ledger and the count of steps: a row holds one
 """
 
 from ...compiler import LANES, Lanes, inline, lean, routine, spread
+from .. import turns
 from ..robot import Robot, update_poses
 from ..rows import set3
+from ..turns import begin_turn, next_turn
 from . import memory as at
 from .ledger import FINE, start_ledger
 from .run import clear, locate_point, take, write_log
@@ -132,21 +134,32 @@ def any_stopped(status, t):
 
 
 @lean
-def run_tiles(plant, first, end, steps, results, log):
+def run_tiles(plant, first, end, steps, results, log, place):
     """`run.run` of tiles from `first` to the one before `end`; arrays that are not the same for all come as `Lanes`.
 
     Ends with the step in which a plant stops: returns its tile, which has not been to the end, else `end`. results:
     status (tiles, 2, LANES): FINE or why each one stopped, and after how many steps; live (tiles, LANES), out (rows,
     tiles, LANES). log: `Apart`, for each lane the rows (T, width) of its plant of tile `first` and those of the plants
-    after that one, LANES of them to a tile; none where nothing is logged.
+    after that one, LANES of them to a tile; none where nothing is logged. place: that of this thread in a team, as
+    `turns` has it; others than the caller take turns, of as many steps as those have, until none has begun for a while.
     """
     status, live, out = results
-    for t in range(first, end):
-        if any_live(live, t):
-            take_lanes(plant, t, first, steps, log, Lanes(status), Lanes(live), Lanes(out))
-            if any_stopped(status, t):
-                return t
-    return end
+    turn = place.turn
+    if place.number == turns.CALLER:
+        begin_turn(place, steps)
+    while True:
+        if place.number != turns.CALLER:
+            now = next_turn(place, turn)
+            if now in (turn, turns.OVER):
+                return end
+            turn, steps = now, place.begun[turns.STEPS]
+        for t in range(first, end):
+            if any_live(live, t):
+                take_lanes(plant, t, first, steps, log, Lanes(status), Lanes(live), Lanes(out))
+                if any_stopped(status, t):
+                    return t
+        if not place.stays:
+            return end
 
 
 @lean
