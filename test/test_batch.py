@@ -235,6 +235,8 @@ good = rd.PlantBatch(several(count=3))
         (lambda: rd.PlantBatch([Plant(HOPPER), *several(count=1)]), ParameterError, "one timestep"),
         (lambda: rd.PlantBatch(several(count=1), threads=0), ParameterError, "threads must be at least 1"),
         (lambda: good.step(steps=0), ParameterError, "steps must be at least 1"),
+        (lambda: good.step(steps=2.5), ParameterError, "steps must be a whole number, got 2.5"),
+        (lambda: good.step(steps=10**400), ParameterError, r"steps must be at least 1 and at most 9.0072e\+15"),
         (lambda: good.step(q_des=1.0), ParameterError, "q_des and kp go together"),
         (lambda: good.step(q_des=1.0, kp=-1.0), ParameterError, "kp must be at least 0"),
         (lambda: good.step(tau_ff=[[0.0], [np.nan], [0.0]]), ShapeError, r"tau_ff must be finite, but tau_ff\[1, 0\]"),

@@ -11,14 +11,19 @@ from numpy.typing import ArrayLike
 from ..core.arrays import Array
 from ..errors import ParameterError
 
+MOST = float(np.finfo(float).max)
+"""The largest number of double precision."""
+
 
 def check_range(name: str, value: Any, low: float, high: float = np.inf, *, open_low: bool = False) -> None:
     """Raise ParameterError unless every number of `value` is finite and in [low, high] (`open_low`: above low)."""
     # one number, at every step of a plant: numpy takes 20 us right behind a kernel
-    if isinstance(value, int | float) and low <= value <= high and value < math.inf and not (open_low and value == low):
+    if isinstance(value, int | float) and low <= value <= min(high, MOST) and not (open_low and value == low):
         return
     try:
         x = np.asarray(value, dtype=float)
+    except OverflowError:
+        x = np.array(math.inf)
     except (TypeError, ValueError):
         raise ParameterError(f"{name} must be a number, got {value!r}") from None
     least, most = (float(x.min()), float(x.max())) if x.size else (math.nan, math.nan)

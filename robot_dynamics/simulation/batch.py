@@ -24,6 +24,8 @@ from .plant import COMMANDED, Contacts, Energy, Measurement, Plant, energies, no
 from .team import Team
 from .tile import NO_FIGURES, Tiles, form
 
+MOST_STEPS = 2**53
+"""So many steps at once, and fewer, are told apart in double precision."""
 OF_THREADS = ("_team", "_arguments", "_rows", "_points", "_views")
 """What a copy of a batch makes for itself."""
 
@@ -119,11 +121,13 @@ class PlantBatch:
         Raises
         ------
         ParameterError
-            A negative gain, q_des without kp, steps below 1.
+            A negative gain, q_des without kp, steps below 1 or no whole number.
         ShapeError
             A figure of another shape, or values that are not finite: no plant has moved then.
         """
-        check_range("steps", steps, 1)
+        check_range("steps", steps, 1, MOST_STEPS)
+        if steps % 1:
+            raise ParameterError(f"steps must be a whole number, got {steps!r}")
         if not (q_des is qd_des is kp is kd is tau_ff is None):
             self._command((q_des, qd_des, kp, kd, tau_ff))
         self._team.take_turn(steps)
