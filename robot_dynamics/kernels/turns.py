@@ -23,8 +23,8 @@ OVER = -1
 """The turn after the last one."""
 
 
-class Place(NamedTuple):
-    """A thread's place in a team: its number there; the turn that it begins, or has ended if it is not the caller.
+class Member(NamedTuple):
+    """A thread of a team: its number there; the turn that it begins, or has ended if it is not the caller.
 
     looks: how often it looks for the next turn. stays: whether the kernel is all of its work and takes turn after turn.
     """
@@ -38,18 +38,18 @@ class Place(NamedTuple):
 
 
 @inline
-def begin_turn(place, steps):
+def begin_turn(member, steps):
     """Begin the caller's turn, of so many steps."""
-    publish(place.begun, STEPS, steps)
-    publish(place.begun, TURN, place.turn)
+    publish(member.begun, STEPS, steps)
+    publish(member.begun, TURN, member.turn)
 
 
 @routine
-def next_turn(place, turn):
+def next_turn(member, turn):
     """Tell that the thread has ended `turn`; returns the turn that has begun since, or the same one where none has."""
-    begun, ended, line = place.begun, place.ended, place.number * LINE
+    begun, ended, line = member.begun, member.ended, member.number * LINE
     publish(ended, line + ENDED, turn)
-    for _ in range(place.looks):
+    for _ in range(member.looks):
         if published(begun, TURN) != turn:
             break
         give_way()

@@ -18,7 +18,7 @@ from ..dynamics.kinematics import neutral
 from ..errors import ParameterError, ShapeError
 from ..kernels.simulation import memory as at
 from ..kernels.simulation import tiles
-from ..kernels.turns import Place
+from ..kernels.turns import Member
 from .divergence import Divergence
 from .plant import COMMANDED, Contacts, Energy, Measurement, Plant, energies, normalised, readings
 from .team import Team
@@ -299,10 +299,10 @@ class _Share:
         self._parts = [(group, *group.part(first, end)) for group, first, end in parts]
         self.all_done = parts[0][2] if len(parts) == 1 else -1
 
-    def begin(self, place: Place, steps: int) -> int:
+    def begin(self, member: Member, steps: int) -> int:
         """Take the first part's tiles; returns that of a plant that stopped, or the end."""
         group, arguments, first, end = self._parts[0]
-        return group.run(arguments, first, end, steps, place=place)
+        return group.run(arguments, first, end, steps, member=member)
 
     def go_on(self, t: int, steps: int) -> None:
         """Take the others, and what follows tile t of the first part."""

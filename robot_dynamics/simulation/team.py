@@ -17,23 +17,23 @@ import numpy as np
 
 from ..compiler import LINE, entry
 from ..kernels import turns
-from ..kernels.turns import CALLER, OVER, Place
+from ..kernels.turns import CALLER, OVER, Member
 
 LOOKS = 30_000
 """Looks at what another thread tells before a thread sleeps, 5 ms or more: after each it gives way to who waits."""
 BREAK = 2e-5
 """How long the caller leaves its processor to threads that have not begun, or need longer [s]."""
-NO_TEAM = Place(np.zeros(LINE, np.int64), np.zeros(0, np.int64), CALLER, 0, 0, False)
-"""Place of a thread for which no other waits."""
+NO_TEAM = Member(np.zeros(LINE, np.int64), np.zeros(0, np.int64), CALLER, 0, 0, False)
+"""A thread for which no other waits."""
 
 
 class Work(Protocol):
-    """What a thread does in a turn: a kernel that takes the thread's place in the team, and what may follow."""
+    """What a thread does in a turn: a kernel that is told the thread's part in the team, and what may follow."""
 
     all_done: int
     """How far the kernel comes where nothing follows, or -1 if something always does."""
 
-    def begin(self, place: Place, steps: int) -> int:
+    def begin(self, member: Member, steps: int) -> int:
         """Call the kernel; returns how far it came."""
 
     def go_on(self, t: int, steps: int) -> None:
@@ -59,9 +59,9 @@ class Team:
         if self._process != os.getpid():  # a process has no threads of the one that it was forked from
             self._gather()
         turns, work = self._turns, self._own
-        place = turns.begin()
+        member = turns.begin()
         try:
-            t = work.begin(place, steps)
+            t = work.begin(member, steps)
             if t != work.all_done:
                 work.go_on(t, steps)
         except BaseException:
@@ -82,10 +82,10 @@ class Turns:
         self._begun, self._ended = np.zeros(LINE, np.int64), np.zeros(others * LINE, np.int64)
         self._all_ended = entry(turns.all_ended, (self._ended, 0, LOOKS))
 
-    def begin(self) -> Place:
-        """Have threads that sleep look out for the next turn; returns the caller's place, whose kernel begins it."""
+    def begin(self) -> Member:
+        """Have threads that sleep look out for the next turn; returns the caller, whose kernel begins it."""
         self._announce(self._turn + 1)
-        return Place(self._begun, self._ended, CALLER, self._turn, 0, False)
+        return Member(self._begun, self._ended, CALLER, self._turn, 0, False)
 
     def _announce(self, turn: int) -> None:
         self._turn = turn
@@ -95,7 +95,7 @@ class Turns:
 
     def publish(self, steps: int) -> None:
         """Begin the turn, should the caller's kernel not have come to it."""
-        turns.begin_turn(Place(self._begun, self._ended, CALLER, self._turn, 0, False), steps)
+        turns.begin_turn(Member(self._begun, self._ended, CALLER, self._turn, 0, False), steps)
 
     def wait(self) -> None:
         """Wait until all have ended the turn. Raises the error of a thread that failed, now and from now on."""
@@ -114,8 +114,8 @@ class Turns:
         turn = 0
         try:
             while True:
-                place = Place(self._begun, self._ended, number, turn, LOOKS, work.all_done >= 0)
-                t = work.begin(place, 0)
+                member = Member(self._begun, self._ended, number, turn, LOOKS, work.all_done >= 0)
+                t = work.begin(member, 0)
                 begun, steps = int(self._ended[number * LINE + turns.SEEN]), int(self._begun[turns.STEPS])
                 if begun == OVER:
                     return

@@ -18,7 +18,7 @@ from ..kernels.robot import see
 from ..kernels.simulation import memory as at
 from ..kernels.simulation import tiles
 from ..kernels.simulation.ledger import FINE
-from ..kernels.turns import Place
+from ..kernels.turns import Member
 from .block import blocks_of, bundles_in, lay, lay_one
 from .plant import Plant
 from .team import NO_TEAM
@@ -31,7 +31,6 @@ NOW = 4, at.Command._fields.index("now")
 """Bundle and field of the commands to come."""
 NO_LOG = Apart(np.zeros((LANES, 1, 0, 0)))
 """Log of `run_tiles` where nothing is logged."""
-
 NO_FIGURES = (np.zeros((1, 1)),) * 5
 """Figures of a command, of which none is given."""
 
@@ -122,16 +121,16 @@ class Tiles:
         return at.Plant(self._robot, self._joints, self._ground, self._state, self._settings, command, memory)
 
     def run(
-        self, plant: at.Plant, first: int, end: int, steps: int, log: Apart = NO_LOG, place: Place = NO_TEAM
+        self, plant: at.Plant, first: int, end: int, steps: int, log: Apart = NO_LOG, member: Member = NO_TEAM
     ) -> int:
         """`kernels.simulation.tiles.run_tiles`."""
-        arguments = plant, first, end, steps, (self._status, self.live, self.out), log, place
+        arguments = plant, first, end, steps, (self._status, self.live, self.out), log, member
         stopped: int = entry(tiles.run_tiles, arguments, self._robot.levels)(*arguments)
         return stopped
 
-    def advance(self, plant: at.Plant, first: int, end: int, steps: int, place: Place = NO_TEAM) -> None:
+    def advance(self, plant: at.Plant, first: int, end: int, steps: int) -> None:
         """Take `steps` steps of tiles from `first` to the one before `end`, under the commands that are held."""
-        self.go_on(plant, self.run(plant, first, end, steps, place=place), end, steps)
+        self.go_on(plant, self.run(plant, first, end, steps), end, steps)
 
     def go_on(self, plant: at.Plant, t: int, end: int, steps: int) -> None:
         """Take what is left of `steps` steps after a run to tile t, of which a plant stopped, or to `end`."""

@@ -134,31 +134,31 @@ def any_stopped(status, t):
 
 
 @lean
-def run_tiles(plant, first, end, steps, results, log, place):
+def run_tiles(plant, first, end, steps, results, log, member):
     """`run.run` of tiles from `first` to the one before `end`; arrays that are not the same for all come as `Lanes`.
 
     Ends with the step in which a plant stops: returns its tile, which has not been to the end, else `end`. results:
     status (tiles, 2, LANES): FINE or why each one stopped, and after how many steps; live (tiles, LANES), out (rows,
     tiles, LANES). log: `Apart`, for each lane the rows (T, width) of its plant of tile `first` and those of the plants
-    after that one, LANES of them to a tile; none where nothing is logged. place: that of this thread in a team, as
-    `turns` has it; others than the caller take turns, of as many steps as those have, until none has begun for a while.
+    after that one, LANES of them to a tile; none where nothing is logged. member: this thread in a team, as in
+    `turns`; others than the caller take turns, of as many steps as those have, until none has begun for a while.
     """
     status, live, out = results
-    turn = place.turn
-    if place.number == turns.CALLER:
-        begin_turn(place, steps)
+    turn = member.turn
+    if member.number == turns.CALLER:
+        begin_turn(member, steps)
     while True:
-        if place.number != turns.CALLER:
-            now = next_turn(place, turn)
+        if member.number != turns.CALLER:
+            now = next_turn(member, turn)
             if now in (turn, turns.OVER):
                 return end
-            turn, steps = now, place.begun[turns.STEPS]
+            turn, steps = now, member.begun[turns.STEPS]
         for t in range(first, end):
             if any_live(live, t):
                 take_lanes(plant, t, first, steps, log, Lanes(status), Lanes(live), Lanes(out))
                 if any_stopped(status, t):
                     return t
-        if not place.stays:
+        if not member.stays:
             return end
 
 
