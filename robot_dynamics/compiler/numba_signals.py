@@ -7,7 +7,6 @@ from typing import Any
 
 from numba import types
 from numba.extending import lower_builtin, type_callable
-from numba.np.arrayobj import make_array
 
 from . import words
 from .codegen import signals
@@ -38,8 +37,8 @@ def _published(context: Any, builder: Any, signature: Any, arguments: Any) -> An
 
 
 def _place(context: Any, builder: Any, arguments: Any) -> Any:
-    data = make_array(NUMBERS)(context, builder, arguments[0]).data
-    return builder.gep(data, [arguments[1]], inbounds=True)
+    array = context.make_helper(builder, NUMBERS, arguments[0])
+    return builder.gep(array.data, [arguments[1]], inbounds=True)
 
 
 @type_callable(words.give_way)
