@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from many_plants import HOPPER, LAWS, SIMILAR, H, arm_robot, plants, similar
+from quadrupeds import model as quadruped
 
 import robot_dynamics as rd
 from robot_dynamics.compiler import LANES
@@ -61,6 +62,26 @@ def test_ticks_are_those_of_a_rollout_to_the_last_bit(model, what):
         assert batch.energy.total[i] == plant.energy.total
         assert batch.energy.balance_error[i] == plant.energy.balance_error
         np.testing.assert_array_equal(batch.base_rate[i], plant.base_rate)
+
+
+@pytest.mark.parametrize("kind", ["hopper", "limbs", "tree"])
+def test_steps_one_by_one_and_at_once_are_the_same_to_the_last_bit(kind):
+    """In flight, and as they land: each call finds poses and twists anew, of the state alone."""
+    model = HOPPER if kind == "hopper" else quadruped("mini_cheetah")
+    model = replace(model, limbs=None) if kind == "tree" else model
+    batches = [rd.PlantBatch(several(model=model, count=LANES)) for _ in range(2)]
+    for batch in batches:
+        q = batch.q.copy()
+        q[:, 2] = 0.5 if kind == "hopper" else 0.7
+        batch.reset(q=q, qd=0.3 * stream(*batch.qd.shape))
+        batch.step(tau_ff=0.3)
+        assert not batch.force_world.any()
+    for _ in range(200):
+        batches[0].step()
+    batches[1].step(steps=200)
+    assert batches[0].force_world.any()
+    mine, theirs = ((x.q, x.qd, x.tau, x.force_world, x.energy.total) for x in batches)
+    assert same_bits(mine, theirs)
 
 
 @pytest.mark.parametrize("law", LAWS)

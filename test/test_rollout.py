@@ -74,7 +74,7 @@ def test_tiles_of_all_forms_are_of_one_type():
     given = [(model, params) for model in (HOPPER, arm_robot(), arm_robot(mimic=True)) for params in SIMILAR.values()]
     given.append((HOPPER, rd.PlantParams(H, rd.Impulse(restitution=0, recovery=1, recovery_speed=1))))
     tiles = [Tiles(list(similar(model, params, 3))) for model, params in given]
-    assert len({numba.typeof(tile.arguments(tile.memory())) for tile in tiles}) == 1
+    assert len({numba.typeof(tile.arguments(tile.workspace())) for tile in tiles}) == 1
 
 
 @pytest.mark.parametrize("what", ["spring_damper", "impulse_bouncing", "delayed_and_slow"])
@@ -97,23 +97,18 @@ def test_neighbours_in_a_tile_do_not_matter_to_the_last_bit(what):
     ids=["hopper", "5", "6", "two_limbs", "five_limbs"],
 )
 def test_what_memory_held_before_is_not_read(model, what, monkeypatch):
-    """That of the solve and what follows from the state are not cleared before a rollout."""
+    """That of the solve and what follows from the state are not cleared before a rollout, nor between tiles."""
     clean = rd.rollout_batch(list(similar(model, SIMILAR[what])), 0.3, threads=1, q_des=1.0, kp=20.0, kd=0.3)
-    made, laid = tile.solver_memory, tile.lay
+    made = tile.workspace_of
 
-    def spoilt_lay(layout, *plants):
-        memory = laid(layout, *plants)
-        memory[:, min(place.start for place in layout.derived) :] = np.nan
-        return memory
-
-    def spoilt(problem):
-        memory = made(problem)
-        for laned in (*memory[:-1], *memory.system[2:-1], *memory.system.work):
+    def spoilt(robot, problem):
+        room = made(robot, problem)
+        system = room.problem.system
+        for laned in (*room.robot.values(), *room.problem[:-1], *system[2:-1], *system.work):
             laned.each.reshape(-1).view(float)[:] = np.nan
-        return memory
+        return room
 
-    monkeypatch.setattr(tile, "solver_memory", spoilt)
-    monkeypatch.setattr(tile, "lay", spoilt_lay)
+    monkeypatch.setattr(tile, "workspace_of", spoilt)
     after = rd.rollout_batch(list(similar(model, SIMILAR[what])), 0.3, threads=1, q_des=1.0, kp=20.0, kd=0.3)
     assert np.isfinite(after.q).all()
     for mine, theirs in ((after.q, clean.q), (after.qd, clean.qd), (after.tau, clean.tau)):

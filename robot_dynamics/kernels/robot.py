@@ -159,7 +159,7 @@ def displace_base(robot, d):
     if len(robot.levels) > 0:
         star_motion.displace_all(robot.levels, robot.limbed, robot.memory, d)
     else:
-        joint_space.displace(robot.w, d)
+        joint_space.displace(robot.topology, robot.w, d)
 
 
 @routine

@@ -620,7 +620,7 @@ def _rows_without_inertia(packed: _Packed, q: Array) -> set[int]:
     A row found is locked and the rest asked again.
     """
     topology, parameters = packed.topology, packed.parameters
-    w = np.empty((len(topology), rows.WORKSPACE))
+    w = np.zeros((len(topology), rows.WORKSPACE))
     composites(topology, parameters, q, w)
     kind = topology[:, rows.KIND]
     single = (kind == rows.REVOLUTE) | (kind == rows.PRISMATIC)

@@ -83,7 +83,7 @@ class PlantBatch:
 
     def _bind(self) -> None:
         """Threads, their shares of the tiles, what kernels take of each form, and views."""
-        self._arguments = [(group, group.arguments(group.memory())) for group in self._groups]
+        self._arguments = [(group, group.arguments(group.workspace())) for group in self._groups]
         shares = shared_out([len(group.live) for group in self._groups], self._threads)
         self._team = Team([_Share([(self._groups[g], first, end) for g, first, end in x]) for x in shares])
         first, count = self._groups[0], len(self)

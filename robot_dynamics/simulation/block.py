@@ -15,11 +15,9 @@ from ..kernels.lanes import aligned, whole
 from ..kernels.simulation import memory as at
 
 WRITTEN = frozenset({"data", "dofs", "configurations", "points", "gaps", *at.State._fields, *at.Command._fields})
-"""Arrays that a step, a command or a push writes; those of the robot follow from the state."""
+"""Arrays that a step, a command or a push writes; what it writes of the robot follows from the state."""
 GIVEN = frozenset({"parameters", "limbed", "surfaces", "heights"})
 """Arrays that no step writes and that may differ from plant to plant."""
-DERIVED = frozenset({"w", "memory", "factor", "f_ext"})
-"""Arrays that follow from the state."""
 VECTOR = 8 * LANES
 """Bytes of one number of all lanes."""
 BETWEEN = 4096 // VECTOR
@@ -47,7 +45,6 @@ class Layout(NamedTuple):
     written: list[Place]
     length: int
     given: list[Place]
-    derived: list[Place]
     end: int
 
 
@@ -55,8 +52,7 @@ def layout_of(bundles: Sequence[Any]) -> Layout:
     """Where the arrays of these bundles stand."""
     written, length = _places(bundles, WRITTEN, 0)
     given, end = _places(bundles, GIVEN, length)
-    derived, end = _places(bundles, DERIVED, end)
-    return Layout(written, length, given, derived, end)
+    return Layout(written, length, given, end)
 
 
 def _places(bundles: Sequence[Any], names: Set[str], start: int) -> tuple[list[Place], int]:
@@ -112,7 +108,7 @@ def bundles_in(memory: Array, layout: Layout, bundles: Sequence[Any]) -> list[An
     """Bundles of tiles in memory that was laid; what all plants have in common is of these bundles."""
     parts = [list(bundle) for bundle in bundles]
     count, apart = len(memory), memory.strides[0]
-    for k, i, shape, kind, start, _, strides in (*layout.written, *layout.given, *layout.derived):
+    for k, i, shape, kind, start, _, strides in (*layout.written, *layout.given):
         array = np.ndarray((count, *shape, LANES), kind, memory, VECTOR * start, (apart, *strides))
         parts[k][i] = Tiled(array)
     return [bundle._make(arrays) for bundle, arrays in zip(bundles, parts, strict=True)]

@@ -166,10 +166,8 @@ def _shares(laid: Laid, workers: int, taken: NDArray[np.int64]) -> Iterator[Call
 
 def _follow(laid: Laid, first: int, end: int, taken: NDArray[np.int64]) -> None:
     """Take the plants of tiles from `first` to the one before `end` through all steps."""
-    memory = laid.tiles.memory()
-    laid.tiles.begin(laid.tiles.arguments(memory), first, end)
     mine = laid.own(first, end)
-    taken[mine] = laid.tiles.follow(first, end, laid.figures, laid.rows, memory).ravel()[: len(mine)]
+    taken[mine] = laid.tiles.follow(first, end, laid.figures, laid.rows, laid.tiles.workspace()).ravel()[: len(mine)]
     laid.give_back(first, end)
 
 

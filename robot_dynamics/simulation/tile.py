@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tiles: as many plants as there are SIMD lanes, taken through time by one kernel, a lane each."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from ..core.arrays import Array
 from ..errors import ParameterError
 from ..kernels import sensors
 from ..kernels.lanes import aligned, aligned_together
-from ..kernels.robot import see
+from ..kernels.robot import Robot, see
 from ..kernels.simulation import memory as at
 from ..kernels.simulation import tiles
 from ..kernels.simulation.ledger import FINE
@@ -25,6 +25,8 @@ from .team import NO_TEAM
 
 STREAM = 256
 """Steps whose commands are laid side by side at once."""
+SCRATCH = "memory", "w", "factor", "f_ext"
+"""Arrays of a robot that follow from its state."""
 BUNDLES = "_robot", "_joints", "_ground", "_state", "_command"
 """Attributes that are found anew."""
 NOW = 4, at.Command._fields.index("now")
@@ -51,14 +53,23 @@ def _change(figures: Sequence[Array] | None) -> bool:
     return figures is not None and any(x.shape[1] > 1 for x in figures)
 
 
-def solver_memory(problem: Any) -> Any:
-    """Memory of the coupled solve of a tile of plants with such a problem: what it holds before a step is not read."""
+class Workspace(NamedTuple):
+    """Memory of a thread, for one tile after the other: arrays of the robot, and the coupled solve."""
+
+    robot: Mapping[str, Lanes]
+    problem: at.Problem
+
+
+def workspace_of(robot: Robot, problem: Any) -> Workspace:
+    """Room for a tile of such plants."""
     paths, system, work = problem[:-1], problem.system, problem.system.work
-    like = [((*x.shape, LANES), x.dtype) for x in (*paths, *system[2:-1], *work)]
+    scratch = [getattr(robot, name) for name in SCRATCH]
+    like = [((*x.shape, LANES), x.dtype) for x in (*scratch, *paths, *system[2:-1], *work)]
     laned = map(Lanes, aligned_together(like, made=np.empty))
-    own = [next(laned) for _ in paths]
+    own = {name: next(laned) for name in SCRATCH}
+    solve = [next(laned) for _ in paths]
     equations = [next(laned) for _ in system[2:-1]]
-    return problem._make((*own, system._make((*system[:2], *equations, work._make(laned)))))
+    return Workspace(own, problem._make((*solve, system._make((*system[:2], *equations, work._make(laned))))))
 
 
 class Tiles:
@@ -109,16 +120,18 @@ class Tiles:
 
     def part(self, first: int, end: int) -> tuple[at.Plant, int, int]:
         """What a thread needs to `advance` these tiles."""
-        return self.arguments(self.memory()), first, end
+        return self.arguments(self.workspace()), first, end
 
-    def memory(self) -> Any:
-        """Room for the coupled solve, which each thread needs for itself."""
-        return solver_memory(self.plants[0].problem)
+    def workspace(self) -> Workspace:
+        """Room that each thread needs for itself."""
+        return workspace_of(self._robot, self.plants[0].problem)
 
-    def arguments(self, memory: Any, commands: Array | None = None) -> at.Plant:
+    def arguments(self, workspace: Workspace, commands: Array | None = None) -> at.Plant:
         """What kernels take as `plant`; commands (T, 5, n, LANES) of one tile, or None for those that are held."""
+        robot = self._robot._replace(**workspace.robot)
         command = self._command if commands is None else self._command._replace(now=Tiled(commands[None]))
-        return at.Plant(self._robot, self._joints, self._ground, self._state, self._settings, command, memory)
+        tables = self._joints, self._ground, self._state, self._settings, command
+        return at.Plant(robot, *tables, workspace.problem)
 
     def run(
         self, plant: at.Plant, first: int, end: int, steps: int, log: Apart = NO_LOG, member: Member = NO_TEAM
@@ -141,13 +154,13 @@ class Tiles:
             t = self.run(plant, t + 1, end, steps)
 
     def follow(
-        self, first: int, end: int, figures: Sequence[Array] | None, log: Array, memory: Any
+        self, first: int, end: int, figures: Sequence[Array] | None, log: Array, workspace: Workspace
     ) -> NDArray[np.int64]:
         """Take a step of tiles from `first` to the one before `end` for every row of the log (plants, T, width).
 
-        figures: [q_des, qd_des, kp, kd, tau], each (plants, T or 1, n), or None for the commands that are held. memory:
-        the thread's own. Returns how many steps each lane took (tiles, LANES); who stops does not disturb the others.
-        Rows of the log behind a last step hold anything.
+        figures: [q_des, qd_des, kp, kd, tau], each (plants, T or 1, n), or None for the commands that are held.
+        workspace: the thread's own. Returns how many steps each lane took (tiles, LANES); who stops does not disturb
+        the others. Rows of the log behind a last step hold anything.
         """
         whole = first if _change(figures) else min(end, len(log) // LANES)
         living = self.live[first:end].copy()
@@ -155,21 +168,27 @@ class Tiles:
         if figures is not None:
             for t in range(first, whole):
                 self._command.now.each[t] = self._commands(figures, t, 0, 1)
-        plant, t = self.arguments(memory), first
+        plant, t = self.arguments(workspace), first
         while t < whole:
             rows = rows_apart(log[t * LANES : whole * LANES])
             if (t := self.run(plant, t, whole, log.shape[1], rows)) < whole:
                 taken[t - first] = living[t - first] * self._status[t, tiles.TAKEN]
                 begin = self.settle(t, self._command.now.each[t])
-                self._follow_one(t, figures, log, begin, taken[t - first], memory)
+                self._follow_one(t, figures, log, begin, taken[t - first], workspace)
                 t += 1
         for t in range(whole, end):
             taken[t - first] = 0
-            self._follow_one(t, figures, log, 0, taken[t - first], memory)
+            self._follow_one(t, figures, log, 0, taken[t - first], workspace)
         return taken
 
     def _follow_one(
-        self, t: int, figures: Sequence[Array] | None, log: Array, begin: int, taken: NDArray[np.int64], memory: Any
+        self,
+        t: int,
+        figures: Sequence[Array] | None,
+        log: Array,
+        begin: int,
+        taken: NDArray[np.int64],
+        workspace: Workspace,
     ) -> None:
         """Take tile t through the steps from `begin` on, as `follow`; adds to `taken` what each lane took."""
         mine = log[t * LANES : (t + 1) * LANES]
@@ -178,7 +197,7 @@ class Tiles:
         while begin < steps and self.live[t].any():
             count = min(STREAM if _change(figures) else steps, steps - begin)
             now = self._command.now.each[t] if figures is None else self._commands(figures, t, begin, begin + count)
-            living, plant = self.live[t].copy(), self.arguments(memory, now)
+            living, plant = self.live[t].copy(), self.arguments(workspace, now)
             stopped = self.run(plant, t, t + 1, count, Apart(rows[:, None, begin:])) == t
             taken += living * self._status[t, tiles.TAKEN]
             begin += self.settle(t, now) if stopped else count
@@ -209,7 +228,7 @@ class Tiles:
         return int(taken[ended == FINE].max(initial=0))
 
     def begin(self, plant: at.Plant, first: int, end: int) -> None:
-        """Find poses of tiles from `first` to the one before `end`, and write the states as they are into `out`."""
+        """Write the states of tiles from `first` to the one before `end`, as they are, into `out`."""
         self.run(plant, first, end, 0)
         for i, own in enumerate(self.plants[first * LANES : end * LANES], first * LANES):
             if own.explain() is not None:

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plants by the tile: a SIMD lane each, many tiles in one call.
 
-The arrays of `memory.Plant` have the tiles in front and the lanes behind; those of the coupled solve serve one tile
-after the other, and what is the same for all has neither. `out` (rows, tiles): what a row of `run.write_log` with
-forces holds, then base_rate, the ledger and the count of steps: a row holds one figure of all plants side by side.
+The arrays of `memory.Plant` have the tiles in front and the lanes behind; those of the coupled solve, and those of the
+robot that follow from its state, serve one tile after the other, and what is the same for all has neither. `out` (rows,
+tiles): what a row of `run.write_log` with forces holds, then base_rate, the ledger and the count of steps: a row holds
+one figure of all plants side by side.
 `live` (tiles,): 1 in lanes that stand for a plant, 0 in those that go along.
 """
 
@@ -36,11 +37,11 @@ def tile_of(plant, t):
             r.topology,
             r.parameters[t],
             r.limbed[t],
-            r.memory[t],
+            r.memory,
             r.seen,
-            r.w[t],
-            r.factor[t],
-            r.f_ext[t],
+            r.w,
+            r.factor,
+            r.f_ext,
             r.free,
             r.carrier,
             r.depth,
@@ -74,12 +75,11 @@ def write_results(plant, live, out, t):
 def take_each(plant, t, first, steps, log, status, live, out):
     """`take` of the robots of tile t; status (tiles, 2): why each one stopped, and after how many steps.
 
-    No steps: have the poses and twists that steps begin with. log: as in `run_tiles`.
+    log: as in `run_tiles`.
     """
     plant = tile_of(plant, t)
     before = plant.state.counters[at.STEPS]
-    if steps == 0:
-        update_poses(plant.robot, plant.state.q, plant.state.qd)
+    update_poses(plant.robot, plant.state.q, plant.state.qd)
     status[t, ENDED] = take(plant, steps, log[min((t - first) * LANES, log.shape[0] - 1)])
     status[t, TAKEN] = plant.state.counters[at.STEPS] - before
     write_results(plant, live, out, t)
@@ -102,6 +102,7 @@ def locate_each(plant, t, live, touch):
     robot, ground = plant.robot, plant.ground
     half = ground.twins.shape[0]
     if live[t] > 0:
+        update_poses(robot, plant.state.q, plant.state.qd)
         for c in range(touch.shape[0]):
             x, v = locate_point(robot, ground, c)
             set3(touch[:, POINT : POINT + 3, t], c, 0, x)

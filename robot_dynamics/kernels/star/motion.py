@@ -204,20 +204,25 @@ def update_base_twist(levels, robot, memory, qd):
 
 @inline
 def displace_all(levels, robot, memory, d):
-    """Move the base and all joints by d, world axes."""
-    displace(in_memory(len(levels), 0), d, memory)
+    """Move the base and all joints by d, world axes, rounded as in `update_motion` of the base at its new place."""
+    o = in_memory(len(levels), 0) + PLACE * GROUP
+    x = add(quad3(memory, o), d)
+    to_quad3(memory, o, x)
     for g, _ in enumerate(levels[0]):
         _, count, _ = group(levels, robot, g)
-        for t in range(len(levels)):
-            for limb in abreast(count):
-                displace(in_memory(t, limb), d, group_memory(memory, g))
+        for limb in abreast(count):
+            carry_places(levels, limb, x, group_memory(memory, g))
 
 
 @inline
-def displace(o, d, memory):
-    """Move what is in memory at o by d."""
-    o += PLACE * GROUP
-    to_quad3(memory, o, add(quad3(memory, o), d))
+def carry_places(levels, limb, x, memory):
+    """Write the places of the joints ahead; x: of their parent."""
+    if len(levels) == 0:
+        return
+    o = in_memory(len(levels) - 1, limb)
+    x = add(x, quad3(memory, o + OFFSET * GROUP))
+    to_quad3(memory, o + PLACE * GROUP, x)
+    carry_places(levels[1:], limb, x, memory)
 
 
 @inline

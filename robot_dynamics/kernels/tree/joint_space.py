@@ -156,11 +156,11 @@ def second_moment(topology, parameters, w):
 
 
 @routine
-def displace(w, d):
-    """Move a free base and all it carries by d."""
+def displace(topology, w, d):
+    """Move a free base and all it carries by d, rounded as in `update_motion` of the base at its new place."""
     set3(w, 1, OFFSET, add(row3(w, 1, OFFSET), d))
     for i in range(1, w.shape[0]):
-        set3(w, i, XW, add(row3(w, i, XW), d))
+        set3(w, i, XW, add(row3(w, parent(topology, i), XW), row3(w, i, OFFSET)))
 
 
 @inline
