@@ -215,6 +215,9 @@ def test_a_robot_without_joints_takes_no_command():
     rollout = rd.rollout_batch(falling, 0.1, tau=0.0, forces=True)
     np.testing.assert_allclose(rollout.q[:, -1, 2], -0.5 * 9.81 * 0.01, rtol=1e-9)
     assert rollout.force_world.shape == (3, 100, 0, 3)
+    batch = rd.PlantBatch(falling)
+    batch.step(q_des=0.0, kp=1.0, tau_ff=np.zeros((3, 1)), steps=100)
+    np.testing.assert_allclose(batch.q[:, 2], -0.5 * 9.81 * 0.04, rtol=1e-9)
 
 
 twins = plants()[:1] * 2

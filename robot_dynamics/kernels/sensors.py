@@ -1,10 +1,8 @@
 # Copyright 2026 robot_dynamics maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A robot's motion on its way into messages, and the command on its way to its joints: all of a tick in one call."""
+"""A robot's motion on its way into messages: all of a tick in one call."""
 
-import math
-
-from ..compiler import LANES, brief, inline, lean
+from ..compiler import brief, inline
 from .measured import ANGULAR, LINEAR, PLACE
 from .rows import part3, part3_to, part4, part6, part9
 from .scalar import ZERO3, add, cross, quaternion_matrix, sub, tmul
@@ -14,8 +12,6 @@ TURN, LEVER, ATTITUDE, GRAVITY, MOUNT = 0, 9, 12, 16, 19
 """Where an IMU's mount holds its rotation, place and quaternion in the base, and gravity; how many numbers it has."""
 MOTION_ATTITUDE, MOTION_OMEGA, MOTION_FORCE, MOTION = 0, 13, 25, 37
 """Where the numbers of an Imu hold attitude, angular velocity and specific force, between covariances; how many."""
-KP, KD = 2, 3
-"""Rows of a command [q_des, qd_des, kp, kd, tau_ff] that are gains."""
 
 
 @inline
@@ -65,56 +61,3 @@ def read_sensors(joints, state, mount, readings, odometry, imu):
         imu[MOTION_ATTITUDE + i] = attitude[i]
     part3_to(imu, MOTION_OMEGA, tmul(part9(mount, TURN), w))
     part3_to(imu, MOTION_FORCE, tmul(part9(mount, TURN), force))
-
-
-@brief
-def take_command(command, q_des, qd_des, kp, kd, tau_ff):
-    """Take a command (1, 5, n) for every step to come, if all are n finite numbers and no gain is negative."""
-    rows = (q_des, qd_des, kp, kd, tau_ff)
-    for i in range(5):
-        if rows[i].shape[0] != command.shape[2]:
-            return False
-        for j in range(command.shape[2]):
-            x = rows[i][j]
-            if not abs(x) < math.inf or (x < 0.0 and i in (KP, KD)):
-                return False
-    for i in range(5):
-        for j in range(command.shape[2]):
-            command[0, i, j] = rows[i][j]
-    return True
-
-
-@lean
-def take_commands(tiles, place, numbers, source, figures):
-    """Take figures [q_des, qd_des, kp, kd, tau_ff] for every step to come, each (plants or 1, n or 1).
-
-    tiles (tiles, ., LANES); place: number of the first command there, and n. numbers (plants,): row of each plant in
-    figures. source (tiles, LANES): the plant whose figures a lane takes. Returns -1, or the first of figures that is
-    not finite or a negative gain: nothing is taken then.
-    """
-    for i in range(5):
-        x, wrong = figures[i], 0
-        least = 0.0 if i in (KP, KD) else -math.inf
-        for k in range(x.shape[0]):
-            for j in range(x.shape[1]):
-                wrong += 0 if abs(x[k, j]) < math.inf and x[k, j] >= least else 1
-        if wrong:
-            return i
-    first, n = place
-    for t in range(tiles.shape[0]):
-        for i in range(5):
-            take_figure(tiles[t, first + i * n : first + (i + 1) * n], numbers, source[t], figures[i])
-    return -1
-
-
-@lean
-def take_figure(now, numbers, source, x):
-    """Take one figure of one tile, now (n, LANES)."""
-    for j in range(now.shape[0]):
-        column = j if x.shape[1] > 1 else 0
-        if x.shape[0] == 1:
-            for lane in range(LANES):
-                now[j, lane] = x[0, column]
-        else:
-            for lane in range(LANES):
-                now[j, lane] = x[numbers[source[lane]], column]

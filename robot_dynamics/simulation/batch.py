@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..compiler import entry
 from ..contact.checks import check_range
 from ..core.arrays import Array
 from ..core.checks import checked
@@ -18,15 +19,18 @@ from ..dynamics.kinematics import neutral
 from ..errors import ParameterError, ShapeError
 from ..kernels.simulation import memory as at
 from ..kernels.simulation import tiles
+from ..kernels.simulation.commands import note_commands
 from ..kernels.turns import Member
 from .divergence import Divergence
 from .plant import COMMANDED, Contacts, Energy, Measurement, Plant, energies, normalised, readings
 from .team import Team
-from .tile import NO_FIGURES, Tiles, form
+from .tile import Tiles, form
 
 MOST_STEPS = 2**53
 """So many steps at once, and fewer, are told apart in double precision."""
-OF_THREADS = ("_team", "_arguments", "_rows", "_points", "_views")
+NO_FIGURES = (np.zeros((1, 1)),) * 5
+"""Figures of a command, of which none is given."""
+OF_THREADS = ("_team", "_arguments", "_commands", "_rows", "_points", "_views")
 """What a copy of a batch makes for itself."""
 
 
@@ -82,11 +86,12 @@ class PlantBatch:
         return len(self.plants)
 
     def _bind(self) -> None:
-        """Threads, their shares of the tiles, what kernels take of each form, and views."""
+        """Threads, their shares of the tiles, what kernels take of each form, commands and views."""
+        first, count, n = self._groups[0], len(self), len(self.plants[0].model.joint_names)
         self._arguments = [(group, group.arguments(group.workspace())) for group in self._groups]
+        self._commands = np.zeros((5, count * max(n, 1))), np.zeros((5, 2), np.int64)
         shares = shared_out([len(group.live) for group in self._groups], self._threads)
-        self._team = Team([_Share([(self._groups[g], first, end) for g, first, end in x]) for x in shares])
-        first, count = self._groups[0], len(self)
+        self._team = Team([_Share(self._groups, share, *self._commands) for share in shares])
         if len(self._groups) == 1:
             rows, points = (_flat(x)[..., :count] for x in (first.out, first.touch))
         else:
@@ -128,7 +133,9 @@ class PlantBatch:
         check_range("steps", steps, 1, MOST_STEPS)
         if steps % 1:
             raise ParameterError(f"steps must be a whole number, got {steps!r}")
-        if not (q_des is qd_des is kp is kd is tau_ff is None):
+        if q_des is qd_des is kp is kd is tau_ff is None:
+            self._commands[1].fill(0)
+        else:
             self._command((q_des, qd_des, kp, kd, tau_ff))
         self._team.take_turn(steps)
         self._collect()
@@ -137,15 +144,14 @@ class PlantBatch:
         if (given[0] is None) != (given[2] is None):
             raise ParameterError("q_des and kp go together, got one without the other")
         count, n = len(self), len(self.plants[0].model.joint_names)
-        figures = [
+        figures = tuple(
             nothing if x is None else _figure(name, x, count, n)
             for name, x, nothing in zip(COMMANDED, given, NO_FIGURES, strict=True)
-        ]
-        for group in self._groups:
-            wrong = group.command(figures)
-            if wrong >= 0:
-                name, x = COMMANDED[wrong], figures[wrong]
-                check_range(name, checked(name, x, x.shape), 0.0)
+        )
+        wrong = entry(note_commands, (*self._commands, NO_FIGURES))(*self._commands, figures)
+        if wrong >= 0:
+            name, x = COMMANDED[wrong], figures[wrong]
+            check_range(name, checked(name, x, x.shape), 0.0)
 
     def reset(
         self,
@@ -295,21 +301,31 @@ def shared_out(counts: Sequence[int], threads: int) -> list[list[tuple[int, int,
 class _Share:
     """Tiles that a thread takes, of one form after the other."""
 
-    def __init__(self, parts: Sequence[tuple[Tiles, int, int]]):
-        self._parts = [(group, *group.part(first, end)) for group, first, end in parts]
-        self.all_done = parts[0][2] if len(parts) == 1 else -1
+    def __init__(
+        self,
+        groups: Sequence[Tiles],
+        share: Sequence[tuple[int, int, int]],
+        figures: Array,
+        sizes: NDArray[np.int64],
+    ):
+        """Tiles (group, first, end) of a share; figures, sizes: as in `Commands`."""
+        self._parts = [
+            (group, group.arguments(group.workspace()), first, end, group.commanded(figures, sizes))
+            for group, first, end in ((groups[g], first, end) for g, first, end in share)
+        ]
+        self.all_done = share[0][2] if len(share) == 1 else -1
 
     def begin(self, member: Member, steps: int) -> int:
         """Take the first part's tiles; returns that of a plant that stopped, or the end."""
-        group, arguments, first, end = self._parts[0]
-        return group.run(arguments, first, end, steps, member=member)
+        group, arguments, first, end, commands = self._parts[0]
+        return group.run(arguments, first, end, steps, commands, member=member)
 
     def go_on(self, t: int, steps: int) -> None:
         """Take the others, and what follows tile t of the first part."""
-        group, arguments, _, end = self._parts[0]
-        group.go_on(arguments, t, end, steps)
-        for group, arguments, first, end in self._parts[1:]:
-            group.advance(arguments, first, end, steps)
+        group, arguments, _, end, commands = self._parts[0]
+        group.go_on(arguments, t, end, steps, commands)
+        for group, arguments, first, end, commands in self._parts[1:]:
+            group.go_on(arguments, group.run(arguments, first, end, steps, commands), end, steps, commands)
 
 
 def _flat(x: Array) -> Array:

@@ -26,6 +26,7 @@ from ..kernels.lanes import aligned
 from ..kernels.robot import Robot, robot_in_memory, see
 from ..kernels.simulation import memory as at
 from ..kernels.simulation import run
+from ..kernels.simulation.commands import KD, KP, take_command
 from ..kernels.simulation.ledger import ENERGY_JUMP, FINE, NOT_FINITE, SINGULAR
 from ..kernels.terrain import FAR
 from ..model.model import ONE_DOF, Model
@@ -359,15 +360,15 @@ class Plant:
         n = self._n
         rows_of = (q_des, qd_des, kp, kd, np.zeros(n) if tau_ff is None else tau_ff)
         try:
-            if sensors.take_command(self._command.now, *rows_of):
+            if take_command(self._command.now, *rows_of):
                 return
         except TypeError:  # anything but vectors
             pass
         given = np.zeros((5, n))
         for i, x in enumerate(rows_of):
-            single = i in (sensors.KP, sensors.KD) and np.ndim(x) == 0
+            single = i in (KP, KD) and np.ndim(x) == 0
             given[i] = checked(COMMANDED[i], x, (1,) if single else (n,))
-        for name, row in (("kp", sensors.KP), ("kd", sensors.KD)):
+        for name, row in (("kp", KP), ("kd", KD)):
             check_range(name, given[row] if n else 0.0, 0.0)
         self._command.now[0] = given
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from ..compiler import LANES, Apart, Lanes, Tiled, entry
 from ..core.arrays import Array
 from ..errors import ParameterError
-from ..kernels import sensors
 from ..kernels.lanes import aligned, aligned_together
 from ..kernels.robot import Robot, see
 from ..kernels.simulation import memory as at
 from ..kernels.simulation import tiles
+from ..kernels.simulation.commands import Commands
 from ..kernels.simulation.ledger import FINE
 from ..kernels.turns import Member
 from .block import blocks_of, bundles_in, lay, lay_one
@@ -29,12 +29,12 @@ SCRATCH = "memory", "w", "factor", "f_ext"
 """Arrays of a robot that follow from its state."""
 BUNDLES = "_robot", "_joints", "_ground", "_state", "_command"
 """Attributes that are found anew."""
-NOW = 4, at.Command._fields.index("now")
-"""Bundle and field of the commands to come."""
 NO_LOG = Apart(np.zeros((LANES, 1, 0, 0)))
 """Log of `run_tiles` where nothing is logged."""
-NO_FIGURES = (np.zeros((1, 1)),) * 5
-"""Figures of a command, of which none is given."""
+NO_COMMANDS = Commands(
+    np.zeros((5, 0)), np.zeros((5, 2), np.int64), np.zeros(0, np.int64), np.zeros((0, LANES), np.int64)
+)
+"""Of robots that hold the command they have."""
 
 
 def rows_apart(log: Array) -> Apart:
@@ -79,7 +79,7 @@ class Tiles:
     """
 
     def __init__(self, plants: Sequence[Plant], numbers: Sequence[int] | None = None):
-        """Lay them side by side; numbers: those that they have in a batch, for `command`."""
+        """Lay them side by side; numbers: those that they have in a batch, for its commands."""
         self.plants = plants
         self.numbers = np.arange(len(plants)) if numbers is None else np.array(numbers)
         first, count = plants[0], -(-len(plants) // LANES)
@@ -104,8 +104,6 @@ class Tiles:
         bundles = bundles_in(self._laid, self._layout, self.plants[0].bundles)
         robot, self._joints, self._ground, self._state, self._command = bundles
         self._robot = robot._replace(seen=self._seen)
-        now = next(place for place in self._layout.written if (place.bundle, place.field) == NOW)
-        self._place_of_now = now.start, now.shape[2]
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the arrays, which a copy finds in its own memory."""
@@ -118,9 +116,9 @@ class Tiles:
         vars(self).update(state)
         self._bind()
 
-    def part(self, first: int, end: int) -> tuple[at.Plant, int, int]:
-        """What a thread needs to `advance` these tiles."""
-        return self.arguments(self.workspace()), first, end
+    def commanded(self, figures: Array, sizes: NDArray[np.int64]) -> Commands:
+        """How these tiles take figures of such sizes."""
+        return Commands(figures, sizes, self.numbers, self.source)
 
     def workspace(self) -> Workspace:
         """Room that each thread needs for itself."""
@@ -134,24 +132,27 @@ class Tiles:
         return at.Plant(robot, *tables, workspace.problem)
 
     def run(
-        self, plant: at.Plant, first: int, end: int, steps: int, log: Apart = NO_LOG, member: Member = NO_TEAM
+        self,
+        plant: at.Plant,
+        first: int,
+        end: int,
+        steps: int,
+        commands: Commands = NO_COMMANDS,
+        log: Apart = NO_LOG,
+        member: Member = NO_TEAM,
     ) -> int:
         """`kernels.simulation.tiles.run_tiles`."""
-        arguments = plant, first, end, steps, (self._status, self.live, self.out), log, member
+        arguments = plant, first, end, steps, commands, (self._status, self.live, self.out), log, member
         stopped: int = entry(tiles.run_tiles, arguments, self._robot.levels)(*arguments)
         return stopped
 
-    def advance(self, plant: at.Plant, first: int, end: int, steps: int) -> None:
-        """Take `steps` steps of tiles from `first` to the one before `end`, under the commands that are held."""
-        self.go_on(plant, self.run(plant, first, end, steps), end, steps)
-
-    def go_on(self, plant: at.Plant, t: int, end: int, steps: int) -> None:
+    def go_on(self, plant: at.Plant, t: int, end: int, steps: int, commands: Commands) -> None:
         """Take what is left of `steps` steps after a run to tile t, of which a plant stopped, or to `end`."""
         while t < end:
             left = steps - self.settle(t, self._command.now.each[t])
             while left > 0 and self.live[t].any() and self.run(plant, t, t + 1, left) == t:
                 left -= self.settle(t, self._command.now.each[t])
-            t = self.run(plant, t + 1, end, steps)
+            t = self.run(plant, t + 1, end, steps, commands)
 
     def follow(
         self, first: int, end: int, figures: Sequence[Array] | None, log: Array, workspace: Workspace
@@ -171,7 +172,7 @@ class Tiles:
         plant, t = self.arguments(workspace), first
         while t < whole:
             rows = rows_apart(log[t * LANES : whole * LANES])
-            if (t := self.run(plant, t, whole, log.shape[1], rows)) < whole:
+            if (t := self.run(plant, t, whole, log.shape[1], log=rows)) < whole:
                 taken[t - first] = living[t - first] * self._status[t, tiles.TAKEN]
                 begin = self.settle(t, self._command.now.each[t])
                 self._follow_one(t, figures, log, begin, taken[t - first], workspace)
@@ -198,7 +199,7 @@ class Tiles:
             count = min(STREAM if _change(figures) else steps, steps - begin)
             now = self._command.now.each[t] if figures is None else self._commands(figures, t, begin, begin + count)
             living, plant = self.live[t].copy(), self.arguments(workspace, now)
-            stopped = self.run(plant, t, t + 1, count, Apart(rows[:, None, begin:])) == t
+            stopped = self.run(plant, t, t + 1, count, log=Apart(rows[:, None, begin:])) == t
             taken += living * self._status[t, tiles.TAKEN]
             begin += self.settle(t, now) if stopped else count
             self._command.now.each[t, 0] = now[-1]
@@ -261,12 +262,6 @@ class Tiles:
         blocks = blocks_of(self._laid[first:end], self._layout).reshape(len(live), -1)
         for i in compress(range(len(live)), live):
             self.plants[first * LANES + i].move(blocks[i])
-
-    def command(self, figures: Sequence[Array]) -> int:
-        """`kernels.sensors.take_commands`."""
-        own = self._laid, self._place_of_now, self.numbers, self.source
-        wrong: int = entry(sensors.take_commands, (*own, NO_FIGURES))(*own, tuple(figures))
-        return wrong
 
     def reset(self, plant: at.Plant, which: NDArray[np.int64], q: Array, qd: Array, deflection: Array) -> None:
         """Have the plants with these numbers (m,) begin at q (m, nq), qd (m, nv), deflection (m, k, 2)."""

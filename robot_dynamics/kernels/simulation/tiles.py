@@ -15,6 +15,7 @@ from ..robot import Robot, update_poses
 from ..rows import set3
 from ..turns import begin_turn, next_turn
 from . import memory as at
+from .commands import take_commands
 from .ledger import FINE, start_ledger
 from .run import clear, locate_point, take, write_log
 
@@ -135,14 +136,15 @@ def any_stopped(status, t):
 
 
 @lean
-def run_tiles(plant, first, end, steps, results, log, member):
+def run_tiles(plant, first, end, steps, commands, results, log, member):
     """`run.run` of tiles from `first` to the one before `end`; arrays that are not the same for all come as `Lanes`.
 
-    Ends with the step in which a plant stops: returns its tile, which has not been to the end, else `end`. results:
-    status (tiles, 2, LANES): FINE or why each one stopped, and after how many steps; live (tiles, LANES), out (rows,
-    tiles, LANES). log: `Apart`, for each lane the rows (T, width) of its plant of tile `first` and those of the plants
-    after that one, LANES of them to a tile; none where nothing is logged. member: this thread in a team, as in
-    `turns`; others than the caller take turns, of as many steps as those have, until none has begun for a while.
+    Ends with the step in which a plant stops: returns its tile, which has not been to the end, else `end`. commands:
+    what tiles take before their steps. results: status (tiles, 2, LANES): FINE or why each one stopped, and after how
+    many steps; live (tiles, LANES), out (rows, tiles, LANES). log: `Apart`, for each lane the rows (T, width) of its
+    plant of tile `first` and those of the plants after that one, LANES of them to a tile; none where nothing is logged.
+    member: this thread in a team, as in `turns`; others than the caller take turns, of as many steps as those have,
+    until none has begun for a while.
     """
     status, live, out = results
     turn = member.turn
@@ -156,6 +158,7 @@ def run_tiles(plant, first, end, steps, results, log, member):
             turn, steps = now, member.begun[turns.STEPS]
         for t in range(first, end):
             if any_live(live, t):
+                take_commands(plant.command.now, t, commands)
                 take_lanes(plant, t, first, steps, log, Lanes(status), Lanes(live), Lanes(out))
                 if any_stopped(status, t):
                     return t
