@@ -142,7 +142,7 @@ class Problem:
 
         A block of BLOCK seconds at a time, all from the log's first state, under its commands.
         """
-        batch = PlantBatch([self.plant(x) for x in X], threads=1)  # a step is shorter than a thread takes to wake
+        batch = PlantBatch([self.plant(x) for x in X])
         n, k, h = len(self.model.joint_names), self.index, self.log.dt / self.substeps
         q, qd = neutral(self.model), np.zeros(self.model.nv)
         q[self.model.q_index[k]], qd[self.model.v_index[k]] = self.log.start, self.log.start_rate
