@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from limbed_robots import limbed_model
 from many_plants import COUNT, HOPPER, LAWS, SIMILAR, STEPS, H, arm_robot, plants, similar
+from quadrupeds import model as quadruped
 from random_robots import random_model
 
 import robot_dynamics as rd
@@ -90,6 +91,28 @@ def test_neighbours_in_a_tile_do_not_matter_to_the_last_bit(what):
 
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes minutes")
+@pytest.mark.parametrize("contact", [rd.SpringDamper, rd.Impulse])
+def test_neighbours_with_other_contacts_do_not_matter_to_the_last_bit(contact):
+    """Quadrupeds that collapse, each at its own speed: they touch with up to nine points, and need Newton's steps."""
+
+    def collapsing():
+        rng, model = np.random.default_rng(1), quadruped("mini_cheetah")
+        for i in range(11):
+            plant = Plant(model, rd.PlantParams(1e-3, contact(friction=0.3 + 0.06 * i)))
+            q = rd.neutral(model)
+            q[2], q[7:] = 0.35, 0.4 * rng.standard_normal(model.nq - 7)
+            plant.reset(q, 0.5 * rng.standard_normal(model.nv))
+            yield plant
+
+    together, few = list(collapsing()), list(collapsing())[3:7]
+    all_of_them, theirs = (rd.rollout_batch(x, 0.8, kd=0.3, forces=True) for x in (together, few))
+    touching = (np.abs(all_of_them.force_world).sum(3) > 0.0).sum(2)
+    assert len(np.unique(touching[:, 400])) > 2
+    assert all_of_them.q[3:7].tobytes() == theirs.q.tobytes()
+    assert all_of_them.force_world[3:7].tobytes() == theirs.force_world.tobytes()
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes minutes")
 @pytest.mark.parametrize("what", SIMILAR)
 @pytest.mark.parametrize(
     "model",
@@ -103,8 +126,8 @@ def test_what_memory_held_before_is_not_read(model, what, monkeypatch):
 
     def spoilt(robot, problem):
         room = made(robot, problem)
-        system = room.problem.system
-        for laned in (*room.robot.values(), *room.problem[:-1], *system[2:-1], *system.work):
+        systems = [x for system in room.problem[-2:] for x in (*system[2:-1], *system.work)]
+        for laned in (*room.robot.values(), *room.problem[:-2], *systems):
             laned.each.reshape(-1).view(float)[:] = np.nan
         return room
 

@@ -3,6 +3,7 @@
 """What is written for several robots at once does in each lane what Python does with that lane's numbers."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -15,13 +16,16 @@ from robot_dynamics.compiler import (
     QUAD,
     Apart,
     Lanes,
+    abreast,
     alike,
     anywhere,
     cache,
     combine,
     combine_rows,
+    differ,
     each,
     inline,
+    one_by_one,
     prefetch,
     routine,
     spread,
@@ -279,6 +283,57 @@ def test_vectors_are_copied_to_each_lane(monkeypatch):
         copied(expected[0][lane], n[lane], expected[1][lane])
     assert np.array_equal(mine[0].each, expected[0].T)
     assert np.array_equal(mine[2].each, expected[1])
+
+
+class Pile(NamedTuple):
+    """Arrays of a robot."""
+
+    own: np.ndarray
+    x: np.ndarray
+
+
+@one_by_one
+def gathered(pile, count, share):
+    """Sums abreast of an array of the robot's own, a column of one that stands among those of others."""
+    total = 0.0
+    for k in abreast(8):
+        total += pile.own[k] * share
+    for k in range(count):
+        total += pile.x[k, 1]
+        pile.own[k] = total
+    pile.x[0, 0] = total
+    return total, count > 3, 2 * count
+
+
+@routine
+def in_turn(own, x, n, out):
+    """Some lanes call it, with numbers of theirs and of all."""
+    if n[0] > 1:
+        total, many, twice = gathered(Pile(own, x), n[0], 0.5)
+        out[0], out[1], out[2] = total, 1.0 if many else 0.0, float(twice)
+    _, _, six = gathered(Pile(own, x), 3, x[1, 0])
+    out[3] = six
+    out[4] = 1.0 if differ(six, n[0]) else 2.0
+
+
+def test_lanes_call_one_after_the_other(monkeypatch):
+    monkeypatch.setattr(cache, "CACHE_FOLDER", None)
+    wide = spread(in_turn)
+
+    def entry(own, x, n, out):
+        wide(own, x, n, out)
+
+    rng = np.random.default_rng(0)
+    own, x = rng.standard_normal((LANES, 8)), rng.standard_normal((LANES, 6, 2))
+    n, out = rng.integers(1, 6, (LANES, 1)), np.zeros((LANES, 5))
+    mine = Apart(own.copy()), lanes_of(x), lanes_of(n), lanes_of(out)
+    compiler.lean(entry)(*mine)
+    for lane in range(LANES):
+        in_turn(own[lane], x[lane], n[lane], out[lane])
+    out[:, 4] = 1.0  # of lanes
+    for got, wanted in zip(mine[1:], (x, n, out), strict=True):
+        np.testing.assert_allclose(np.moveaxis(got.each, -1, 0), wanted, 1e-14, 1e-14)
+    np.testing.assert_allclose(mine[0].each, own, 1e-14, 1e-14)
 
 
 def test_of_arrays_apart_only_rows_are_taken(monkeypatch):

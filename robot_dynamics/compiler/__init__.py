@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles kernels, and knows nothing of robots; the only package that imports numba. Kernels import from here."""
 
-from .jit import bound, brief, entry, inline, kernel, lean, routine, spread, strict
+from .jit import bound, brief, entry, inline, kernel, lean, one_by_one, routine, spread, strict
 from .words import (
     LANES,
     LINE,
@@ -15,6 +15,7 @@ from .words import (
     anywhere,
     combine,
     combine_rows,
+    differ,
     each,
     give_way,
     lane,
@@ -41,6 +42,7 @@ __all__ = [
     "brief",
     "combine",
     "combine_rows",
+    "differ",
     "each",
     "entry",
     "give_way",
@@ -48,6 +50,7 @@ __all__ = [
     "kernel",
     "lane",
     "lean",
+    "one_by_one",
     "prefetch",
     "publish",
     "published",

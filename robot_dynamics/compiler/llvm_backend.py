@@ -5,7 +5,9 @@
 `inline`   a formula on tuples, always inlined so that everything stays in registers;
 `strict`   the same without re-association, for code whose rounding matters;
 `routine`  a loop that kernels call, and that allocates nothing: no reference counts, which makes calls cheaper;
-           these three are compiled by `codegen`, and become machine code within a kernel only, where LLVM sees all
+`one_by_one`
+           a routine that lanes call one after the other, where what it does fills registers for one robot;
+           these four are compiled by `codegen`, and become machine code within a kernel only, where LLVM sees all
            of it at once;
 `kernel`   what Python calls or what allocates: compiled once, kept on disk, runs without the interpreter lock;
 `lean`     a kernel that allocates nothing;
@@ -40,13 +42,14 @@ class Brief(CPUDispatcher):
             raise TypeError(WRONG_DIMENSIONS) from error
 
 
-def _inside(fast: set[str], taken_in: bool) -> Callable[[Callable[..., Any]], Inside]:
-    return lambda function: Inside(function, tuple(sorted(fast)), taken_in)
+def _inside(fast: set[str], taken_in: bool, one_by_one: bool = False) -> Callable[[Callable[..., Any]], Inside]:
+    return lambda function: Inside(function, tuple(sorted(fast)), taken_in, one_by_one)
 
 
 inline = _inside(FAST, True)
 strict = _inside({"contract"}, True)
 routine = _inside(FAST, False)
+one_by_one = _inside(FAST, False, True)
 
 
 def spread(function: Inside) -> Spread:

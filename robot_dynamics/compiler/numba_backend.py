@@ -78,7 +78,7 @@ class _Lengths(ast.NodeTransformer):
 
 inline = _overloaded(FAST, True)
 strict = _overloaded({"contract"}, True)
-routine = _overloaded(FAST, False)
+routine = one_by_one = _overloaded(FAST, False)
 
 
 def kernel(function: Callable[..., Any], **more: Any) -> Any:
@@ -115,7 +115,7 @@ def brief(function: Callable[..., Any]) -> Callable[..., Any]:
 def spread(function: Callable[..., Any]) -> Callable[..., None]:
     """Return the routine that does for LANES robots, one by one, what `function` does for one."""
 
-    def one_by_one(*arguments: Any) -> None:
+    def in_turn(*arguments: Any) -> None:
         raise NotImplementedError("for kernels to call")
 
     def typed(*arguments: Any) -> Callable[..., Any]:
@@ -126,8 +126,8 @@ def spread(function: Callable[..., Any]) -> Callable[..., None]:
         run: Callable[..., Any] = found["run"]
         return run
 
-    overload(one_by_one, jit_options=OPTIONS | {"fastmath": FAST}, strict=False)(typed)
-    return one_by_one
+    overload(in_turn, jit_options=OPTIONS | {"fastmath": FAST}, strict=False)(typed)
+    return in_turn
 
 
 def _of_lane(x: str, of: Any, found: dict[str, Any]) -> str:
@@ -181,8 +181,8 @@ def _stack(count: Any, *per: Any) -> Any:
     return (lambda count, per: _on_stack(count, per)) if per else (lambda count: _on_stack(count, (0,)))
 
 
-for word in (words.alike, words.each, words.anywhere, words.wide, words.lane, words.to_lane, words.weighted,
-             words.combine, words.combine_rows, words.transpose, words.prefetch):  # fmt: skip
+for word in (words.alike, words.each, words.differ, words.anywhere, words.wide, words.lane, words.to_lane,
+             words.weighted, words.combine, words.combine_rows, words.transpose, words.prefetch):  # fmt: skip
     inline(word)
 
 

@@ -14,7 +14,7 @@ def _unchanged(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-inline = strict = routine = kernel = lean = _unchanged
+inline = strict = routine = one_by_one = kernel = lean = _unchanged
 
 
 def brief(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,11 +34,11 @@ def brief(function: Callable[..., Any]) -> Callable[..., Any]:
 def spread(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the routine that does for LANES robots, one by one, what `function` does for one."""
 
-    def one_by_one(*arguments: Any) -> None:
+    def in_turn(*arguments: Any) -> None:
         for lane in range(LANES):
             function(*(_of_lane(x, lane) for x in arguments))
 
-    return one_by_one
+    return in_turn
 
 
 def _of_lane(x: Any, lane: int) -> Any:

@@ -19,8 +19,8 @@ from .numba_library import Ingredient
 class Inside(Function):
     """What kernels call, written by `language`. From Python it runs as Python."""
 
-    def __init__(self, function: Callable[..., Any], fast: tuple[str, ...], taken_in: bool):
-        super().__init__(function, fast, taken_in)
+    def __init__(self, function: Callable[..., Any], fast: tuple[str, ...], taken_in: bool, one_by_one: bool = False):
+        super().__init__(function, fast, taken_in, one_by_one)
         self.parts: dict[Any, Part] = {}
 
     def __call__(self, *arguments: Any) -> Any:
@@ -37,6 +37,8 @@ class Inside(Function):
 
     def part_of_lanes(self, arguments: Sequence[Any], masked: bool) -> "Part":
         """Write it for as many robots as there are lanes; `masked`: it is told which of them are at work."""
+        if self.one_by_one:
+            return self.part(arguments)
 
         def begin(name: str, part: Callable[..., Written], module: Any) -> Written:
             return write_wide(self, arguments, name, part, module, masked)

@@ -63,6 +63,11 @@ def alike(*x: int | bool) -> tuple[tuple[int | bool, ...]]:
     return (x,)
 
 
+def differ(*x: int | bool) -> bool:
+    """Whether these integers and conditions may differ from lane to lane, as far as the compiler knows."""
+    return False
+
+
 def anywhere(test: bool) -> bool:
     """Whether a condition holds, in any lane where there are several."""
     return test

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler import LANES, Tiled
+from ..compiler import LANES, Apart, Tiled
 from ..core.arrays import Array
-from ..kernels.lanes import aligned, whole
+from ..kernels.lanes import aligned, aligned_together, whole
 from ..kernels.simulation import memory as at
 
 WRITTEN = frozenset({"data", "dofs", "configurations", "points", "gaps", *at.State._fields, *at.Command._fields})
@@ -117,3 +117,11 @@ def bundles_in(memory: Array, layout: Layout, bundles: Sequence[Any]) -> list[An
 def blocks_of(memory: Array, layout: Layout) -> Array:
     """Blocks (..., LANES, length) of the plants of tiles in memory (..., numbers, LANES)."""
     return np.ascontiguousarray(memory[..., : layout.length, :].swapaxes(-1, -2))
+
+
+def system_apart(system: Any) -> Any:
+    """Memory of a system for each lane."""
+    like = [((LANES, *x.shape), x.dtype) for x in (*system[2:-1], *system.work)]
+    arrays = list(map(Apart, aligned_together(like, made=np.empty)))
+    count = len(system.work)
+    return system._make((*system[:2], *arrays[:-count], system.work._make(arrays[-count:])))

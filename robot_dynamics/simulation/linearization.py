@@ -12,6 +12,7 @@ from ..compiler import LANES, Lanes, entry
 from ..core.arrays import Array
 from ..kernels.lanes import aligned
 from ..kernels.simulation import linearization, memory
+from .block import system_apart
 
 WRITTEN = frozenset(
     {
@@ -46,7 +47,8 @@ class PerturbedPlants:
         robot, *tables = map(with_lanes, bundles)
         laned_joints, laned_ground, laned_state, laned_command = tables
         system = problem.system
-        solve, work = tuple(map(lanes_like, problem[:-1])), tuple(map(lanes_like, system.work))
+        solve = *map(lanes_like, problem[:-2]), system_apart(system)
+        work = tuple(map(lanes_like, system.work))
         equations = system.model, system.h, *map(lanes_like, system[2:-1])
         exact = settings._replace(tolerance=min(settings.tolerance, TOLERANCE), motion_only=True)
         parts = robot, laned_joints, laned_ground, laned_state, exact, laned_command

@@ -19,7 +19,7 @@ from ..kernels.simulation import tiles
 from ..kernels.simulation.commands import Commands
 from ..kernels.simulation.ledger import FINE
 from ..kernels.turns import Member
-from .block import blocks_of, bundles_in, lay, lay_one
+from .block import blocks_of, bundles_in, lay, lay_one, system_apart
 from .plant import Plant
 from .team import NO_TEAM
 
@@ -62,14 +62,15 @@ class Workspace(NamedTuple):
 
 def workspace_of(robot: Robot, problem: Any) -> Workspace:
     """Room for a tile of such plants."""
-    paths, system, work = problem[:-1], problem.system, problem.system.work
+    paths, system, work = problem[:-2], problem.system, problem.system.work
     scratch = [getattr(robot, name) for name in SCRATCH]
     like = [((*x.shape, LANES), x.dtype) for x in (*scratch, *paths, *system[2:-1], *work)]
     laned = map(Lanes, aligned_together(like, made=np.empty))
     own = {name: next(laned) for name in SCRATCH}
     solve = [next(laned) for _ in paths]
     equations = [next(laned) for _ in system[2:-1]]
-    return Workspace(own, problem._make((*solve, system._make((*system[:2], *equations, work._make(laned))))))
+    system = system._make((*system[:2], *equations, work._make(laned)))
+    return Workspace(own, problem._make((*solve, system_apart(problem.system), system)))
 
 
 class Tiles:

@@ -25,10 +25,13 @@ class Foreign(Exception):
 
 
 class Function:
-    """A function of the language; `fast`: flags of its arithmetic; `taken_in`: merged into its caller."""
+    """A function of the language; `fast`: flags of its arithmetic; `taken_in`: merged into its caller.
 
-    def __init__(self, function: Callable[..., Any], fast: tuple[str, ...], taken_in: bool):
-        self.py_func, self.fast, self.taken_in = function, fast, taken_in
+    one_by_one: written for one robot only; lanes call it one after the other.
+    """
+
+    def __init__(self, function: Callable[..., Any], fast: tuple[str, ...], taken_in: bool, one_by_one: bool = False):
+        self.py_func, self.fast, self.taken_in, self.one_by_one = function, fast, taken_in, one_by_one
         self.differing: set[tuple[int, str]] = set()
 
     @cached_property

@@ -9,15 +9,16 @@ all lanes and are only read.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
 
 from .. import words
-from .calling import Written, ended, flat, is_bundle, received
+from .calling import Written, ended, flat, is_bundle, packed, received
 from .scalar import BUILT_IN
 from .syntax import Function
-from .values import BIT, DOUBLE, INT, kind, rebuilt
+from .values import BIT, DOUBLE, INT, constant, kind, numbers, rebuilt
 from .vector_arithmetic import MASK, SPREAD, everywhere, varies
 from .vector_arrays import turn_numbers
 from .vector_control import VectorControl
@@ -32,13 +33,37 @@ class Wide(VectorControl):
 
     def apart(self, function: Function, arguments: Sequence[Any]) -> Any:
         """What a function returns that is written elsewhere; it is told which lanes are at work, unless all are."""
+        if function.one_by_one:
+            return self.in_turn(function, arguments)
         masked = not self.full()
         mask = [self.builder.bitcast(self.mask(), MASK)] if masked else []
         return self.handed(self.part(function, arguments, masked), [*mask, *flat(arguments, self.where)])
 
+    def in_turn(self, function: Function, arguments: Sequence[Any]) -> Any:
+        """What a function of one robot returns, called for one lane at work after the other."""
+        builder, rest = self.builder, self.alloca(SPREAD[BIT])
+        builder.store(self.mask(), rest)
+        head, body, end = (builder.append_basic_block() for _ in range(3))
+        builder.branch(head)
+        builder.position_at_end(head)
+        waiting = builder.load(rest)
+        builder.cbranch(self.any_of(waiting), body, end)
+        builder.position_at_end(body)
+        o = builder.zext(builder.cttz(builder.bitcast(waiting, MASK), BIT(1)), INT)
+        given = [self.of_lane(x, o) for x in arguments]
+        result = self.handed(self.part(function, given, False), flat(given, partial(packed, builder)))
+        places = [self.alloca(SPREAD[kind(x)]) for x in numbers(result)]
+        for x, place in zip(numbers(result), places, strict=True):
+            builder.store(builder.insert_element(builder.load(place), constant(x), o), place)
+        builder.store(builder.insert_element(waiting, BIT(0), o), rest)
+        builder.branch(head)
+        builder.position_at_end(end)
+        return rebuilt(result, iter([builder.load(place) for place in places]))
+
 
 Wide.built_in = BUILT_IN | {
     words.anywhere: Wide.anywhere,
+    words.differ: lambda body, *x: varies(*x),
     words.stack: Wide.stack,
     words.lane: Wide.lane,
     words.to_lane: Wide.to_lane,

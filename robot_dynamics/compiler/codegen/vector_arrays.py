@@ -134,6 +134,23 @@ class VectorArrays(VectorArithmetic):
         shape = tuple(self.length(array.shape[k], index[k]) for k in left)
         return LanedApart(array.element, (self.builder.gep(data, [constant(offset)]), distance), shape, None)
 
+    def of_lane(self, x: Any, o: Any) -> Any:
+        """What lane o has of a value. Raises Foreign."""
+        if isinstance(x, LanedApart):
+            first, distance = x.data
+            data = self.builder.gep(first, [constant(self.arithmetic(MULTIPLY, distance, o))])
+            return Array(x.element, data, x.shape, None)
+        if isinstance(x, Laned):
+            data, before = x.data
+            if before is not None:
+                raise Foreign("a part of an array that varies: hand on the whole")
+            strides = tuple(self.arithmetic(MULTIPLY, stride, 8 * LANES) for stride in self.distances(x))
+            return Array(x.element, self.builder.gep(data, [o]), x.shape, strides)
+        if isinstance(x, tuple) and not isinstance(x, Array):
+            parts = [self.of_lane(part, o) for part in x]
+            return type(x)(*parts) if hasattr(x, "_fields") else tuple(parts)
+        return self.builder.extract_element(x, o) if varies(x) else x
+
     def pointers(self, spot: Spot) -> list[Any]:
         """Pointers to the lanes' numbers, where these do not stand side by side."""
         index = self.indices(spot) if varies(spot.index) else constant(spot.index)

@@ -14,10 +14,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiler import QUAD, abreast, anywhere, combine, each, inline, kernel, lane, routine, stack, strict, to_lane
+from ...compiler import (
+    LANES,
+    QUAD,
+    abreast,
+    anywhere,
+    combine,
+    each,
+    inline,
+    kernel,
+    lane,
+    one_by_one,
+    routine,
+    stack,
+    strict,
+    to_lane,
+)
 from ..dense import eliminate, substitute
 from ..lanes import aligned, quad3, to_quad3, whole
-from ..rows import part3, part3_to, row3, set_column3
+from ..rows import part3, part3_to, row3, set3, set_column3
 from ..scalar import ZERO3, add, mul, smul, sub, tmul
 from .friction import clamp_to_cone, is_inside_cone, slides
 from .impulse import impulse_point, impulse_residual, impulse_slopes, sliding_impulse, sticking_impulse
@@ -474,6 +489,23 @@ def solve_coupled(work, count, n):
 
 
 @routine
+def relax(system, count, n):
+    """Solve f + E (b + A f) = 0, E in slopes: once leaves 7 digits where A is nearly singular, twice all."""
+    f, work = system.f, system.work
+    E, u, x = work.slopes, work.rows[TRIAL], work.rows[CORRECTION]
+    for i in range(n):
+        f[i] = 0.0
+    couple(system, count, n)
+    for _ in range(2):
+        end_velocity(system, count, n, u)
+        for i in range(n):
+            x[i] = f[i] + (E[i, 0] + E[i, 1] + E[i, 2]) * u[i]
+        solve_coupled(work, count, n)
+        for i in range(n):
+            f[i] -= x[i]
+
+
+@routine
 def newton(system, count, n, tolerance):
     """Semi-smooth Newton with halving (Q7) on F(f) = 0; leaves the best iterate in f. Returns steps and residual."""
     f, work = system.f, system.work
@@ -608,6 +640,65 @@ def solve_by_newton(system, count, n, sweeps, tolerance):
         take_no_energy(system, count, n, u)
     end_velocity(system, count, n, u)
     return iterations, missed
+
+
+@routine
+def lend(system, count, n, own):
+    """Copy what a solve reads of a system, but for paths, into that of one plant alone."""
+    for i in range(n):
+        for k in range(0, n, LANES):
+            own.A[i, k : k + LANES] = system.A[i, k : k + LANES]
+    for k in range(0, n, LANES):
+        own.b[k : k + LANES] = system.b[k : k + LANES]
+        own.f[k : k + LANES] = system.f[k : k + LANES]
+    for r in range(CONTACT_ROWS):
+        for k in range(0, count, LANES):
+            own.points[r, k : k + LANES] = system.points[r, k : k + LANES]
+    for s in range(n - 3 * count):
+        own.bounds[s, 0], own.bounds[s, 1] = own_bounds(system, s)
+
+
+@routine
+def lend_paths(work, n, own):
+    """Copy the paths of a system into the scratch of one plant alone, where it has the equations by them."""
+    if by_joints(work, n):
+        for p in range(2):
+            for i in range(n):
+                for k in range(0, work.paths.shape[2], LANES):
+                    own.paths[p, i, k : k + LANES] = work.paths[p, i, k : k + LANES]
+
+
+@routine
+def lend_slopes(slopes, n, own):
+    """Copy E into the scratch of one plant alone."""
+    for i in range(n):
+        set3(own.slopes, i, 0, row3(slopes, i, 0))
+
+
+@routine
+def take_forces(own, n, system):
+    """Copy forces and velocities of the system of one plant alone."""
+    for i in range(n):
+        system.f[i] = own.f[i]
+        system.work.rows[U, i] = own.work.rows[U, i]
+
+
+@one_by_one
+def sweep_alone(system, count, n, sweeps, tolerance):
+    """`sweep_until_good` of plants in lanes whose rows differ: the sums of one plant fill registers too."""
+    return sweep_until_good(system, count, n, sweeps, tolerance)
+
+
+@one_by_one
+def relax_alone(system, count, n):
+    """`relax` of plants in lanes, of which few need it."""
+    relax(system, count, n)
+
+
+@one_by_one
+def newton_alone(system, count, n, sweeps, tolerance):
+    """`solve_by_newton` of plants in lanes, of which few need it."""
+    return solve_by_newton(system, count, n, sweeps, tolerance)
 
 
 @routine

@@ -7,7 +7,7 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 import math
 
-from ...compiler import abreast, alike, anywhere, each, inline, routine
+from ...compiler import abreast, alike, anywhere, differ, each, inline, routine
 from ..contact.impulse import below_target, predicted_target
 from ..contact.solver import (
     DEFLECTION,
@@ -17,8 +17,13 @@ from ..contact.solver import (
     ZETA,
     U,
     by_joints,
+    lend,
+    lend_paths,
+    newton_alone,
     solve_by_newton,
+    sweep_alone,
     sweep_until_good,
+    take_forces,
 )
 from ..contact.spring_damper import next_deflection
 from ..contact_space import contact_paths, delassus_matrix, divide, joint_path, joint_response, write_paths
@@ -202,16 +207,41 @@ def prepare_paths(robot, settings, count, n, problem):
 
 
 @inline
+def sweeps_of(settings, count, n, problem):
+    """`sweep_until_good`; where lanes differ in their rows, one after the other."""
+    if len(problem.own) == 0:
+        return sweep_until_good(problem.system, count, n, settings.sweeps, settings.tolerance)
+    if differ(count, n):
+        lend(problem.system, count, n, problem.own)
+        iterations, error = sweep_alone(problem.own, count, n, settings.sweeps, settings.tolerance)
+        take_forces(problem.own, n, problem.system)
+        return iterations, error
+    return sweep_until_good(problem.system, count, n, settings.sweeps, settings.tolerance)
+
+
+@inline
+def newton_of(settings, count, n, sweeps, problem):
+    """`solve_by_newton`; of plants in lanes, of which few need it, one after the other."""
+    if len(problem.own) > 0:
+        if not differ(count, n):
+            lend(problem.system, count, n, problem.own)
+        lend_paths(problem.system.work, n, problem.own.work)
+        iterations, missed = newton_alone(problem.own, count, n, sweeps, settings.tolerance)
+        take_forces(problem.own, n, problem.system)
+        return iterations, missed
+    return solve_by_newton(problem.system, count, n, sweeps, settings.tolerance)
+
+
+@inline
 def solve(robot, settings, count, n, problem):
     """Forces of all rows that obey their laws (Q1-Q7); returns iterations, and whether they missed the tolerance."""
     if n == 0:
         return 0, False
-    system = problem.system
-    iterations, error = sweep_until_good(system, count, n, settings.sweeps, settings.tolerance)
+    iterations, error = sweeps_of(settings, count, n, problem)
     missed = False
     if error > settings.tolerance:
         prepare_paths(robot, settings, count, n, problem)
-        more, missed = solve_by_newton(system, count, n, iterations, settings.tolerance)
+        more, missed = newton_of(settings, count, n, iterations, problem)
         iterations += more
     return iterations, missed
 

@@ -147,13 +147,14 @@ class Command(NamedTuple):
 class Problem(NamedTuple):
     """The coupled solve: paths z, D^-1 z (nv, their columns), where paths start, what contacts there are, the system.
 
-    Explicit schemes leave the system joint friction and stops.
+    Explicit schemes leave the system joint friction and stops. own: of plants in lanes, a system of each alone.
     """
 
     z: Floats
     y: Floats
     rows: Integers
     picked: Integers
+    own: System | tuple[()]
     system: System
 
 
@@ -214,4 +215,4 @@ def problem(settings: Settings, nv: int, joints: int, points: int) -> Problem:
         work=scratch(n, nv),
     )
     rows, picked = np.zeros(n, np.int64), np.zeros((3, n), np.int64)
-    return Problem(aligned((nv, wide)), aligned((nv, wide)), rows, picked, system)
+    return Problem(aligned((nv, wide)), aligned((nv, wide)), rows, picked, (), system)

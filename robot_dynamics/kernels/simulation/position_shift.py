@@ -12,15 +12,16 @@ from .. import rows
 from ..bodies import velocity_at
 from ..contact.friction import slides
 from ..contact.solver import (
-    CORRECTION,
     FRICTION,
     IMPULSE,
-    TRIAL,
     ZETA,
     U,
-    couple,
-    end_velocity,
-    solve_coupled,
+    lend,
+    lend_paths,
+    lend_slopes,
+    relax,
+    relax_alone,
+    take_forces,
 )
 from ..rows import part3, row3, set3
 from ..scalar import ZERO3, dot, scale
@@ -155,23 +156,21 @@ def held_rows(joints, ground, settings, count, n, problem):
 def hold_rows(robot, settings, count, n, trace, problem):
     """Forces pi, into f, that move the rows B that hold by r: (A_BB + 1e-9 tr(A_BB) 1) pi = r (T14).
 
-    Over all rows f + E (b + A f) = 0 with b = -r. Once leaves 7 digits, as the matrix is nearly singular, twice all.
+    Over all rows f + E (b + A f) = 0 with b = -r.
     """
-    system = problem.system
-    f, work = system.f, system.work
-    E, u, x = work.slopes, work.rows[TRIAL], work.rows[CORRECTION]
+    system, own = problem.system, problem.own
+    E = system.work.slopes
     for i in range(n):
         set3(E, i, 0, scale(1e9 / trace, row3(E, i, 0)))
-        f[i] = 0.0
     prepare_paths(robot, settings, count, n, problem)
-    couple(system, count, n)
-    for _ in range(2):
-        end_velocity(system, count, n, u)
-        for i in range(n):
-            x[i] = f[i] + (E[i, 0] + E[i, 1] + E[i, 2]) * u[i]
-        solve_coupled(work, count, n)
-        for i in range(n):
-            f[i] -= x[i]
+    if len(problem.own) > 0:
+        lend(system, count, n, own)
+        lend_paths(system.work, n, own.work)
+        lend_slopes(E, n, own.work)
+        relax_alone(own, count, n)
+        take_forces(own, n, system)
+    else:
+        relax(system, count, n)
 
 
 @inline
