@@ -66,11 +66,11 @@ def workspace_of(robot: Robot, problem: Any) -> Workspace:
     scratch = [getattr(robot, name) for name in SCRATCH]
     like = [((*x.shape, LANES), x.dtype) for x in (*scratch, *paths, *system[2:-1], *work)]
     laned = map(Lanes, aligned_together(like, made=np.empty))
-    own = {name: next(laned) for name in SCRATCH}
+    of_robot = {name: next(laned) for name in SCRATCH}
     solve = [next(laned) for _ in paths]
     equations = [next(laned) for _ in system[2:-1]]
     system = system._make((*system[:2], *equations, work._make(laned)))
-    return Workspace(own, problem._make((*solve, system_apart(problem.system), system)))
+    return Workspace(of_robot, problem._make((*solve, system_apart(problem.system), system)))
 
 
 class Tiles:

@@ -41,15 +41,9 @@ class Wide(VectorControl):
 
     def in_turn(self, function: Function, arguments: Sequence[Any]) -> Any:
         """What a function of one robot returns, called for one lane at work after the other."""
-        builder, rest = self.builder, self.alloca(SPREAD[BIT])
-        builder.store(self.mask(), rest)
-        head, body, end = (builder.append_basic_block() for _ in range(3))
-        builder.branch(head)
-        builder.position_at_end(head)
-        waiting = builder.load(rest)
-        builder.cbranch(self.any_of(waiting), body, end)
-        builder.position_at_end(body)
-        o = builder.zext(builder.cttz(builder.bitcast(waiting, MASK), BIT(1)), INT)
+        builder = self.builder
+        rest, head, end = self.while_some_wait(self.mask())
+        waiting, o = self.first_waiting(rest)
         given = [self.of_lane(x, o) for x in arguments]
         result = self.handed(self.part(function, given, False), flat(given, partial(packed, builder)))
         places = [self.alloca(SPREAD[kind(x)]) for x in numbers(result)]

@@ -359,20 +359,30 @@ class VectorControl(VectorArrays):
             self.names = dict(kept)
         builder.position_at_end(end)
 
+    def while_some_wait(self, lanes: Any) -> tuple[Any, ir.Block, ir.Block]:
+        """Begin a loop while lanes wait for their turn: the place of those that do, where it goes on, where it ends."""
+        builder, rest = self.builder, self.alloca(SPREAD[BIT])
+        builder.store(lanes, rest)
+        head, body, end = (builder.append_basic_block() for _ in range(3))
+        builder.branch(head)
+        builder.position_at_end(head)
+        builder.cbranch(self.any_of(builder.load(rest)), body, end)
+        builder.position_at_end(body)
+        return rest, head, end
+
+    def first_waiting(self, rest: Any) -> tuple[Any, Any]:
+        """Lanes that wait for their turn, and the number of the first."""
+        waiting = self.builder.load(rest)
+        first = self.builder.cttz(self.builder.bitcast(waiting, MASK), BIT(1))
+        return waiting, self.builder.zext(first, INT)
+
     def part_lanes(self, node: ast.For, x: Any) -> None:
         """Write a turn under the mask of the lanes where x is the same number, until all had theirs."""
         builder, began = self.builder, self.mask()
         kept = dict(self.names)
-        rest = self.alloca(SPREAD[BIT])
-        builder.store(began, rest)
-        head, body, end = (builder.append_basic_block() for _ in range(3))
-        builder.branch(head)
-        builder.position_at_end(head)
-        waiting = builder.load(rest)
-        builder.cbranch(self.any_of(waiting), body, end)
-        builder.position_at_end(body)
-        first = builder.cttz(builder.bitcast(waiting, MASK), BIT(1))
-        one = builder.extract_element(x, builder.zext(first, WORD))
+        rest, head, end = self.while_some_wait(began)
+        waiting, first = self.first_waiting(rest)
+        one = builder.extract_element(x, first)
         on = builder.and_(waiting, self.compared(ast.Eq(), x, one))
         builder.store(on, self.on)
         builder.store(builder.and_(waiting, builder.not_(on)), rest)
