@@ -272,12 +272,12 @@ class Peer:
             while (taken := take(kind, False)) is not None:
                 callback(taken[0])
 
-    def until(self, condition: Callable[[], Any], what: str = "") -> Any:
-        """Spin until the condition holds; returns its value."""
+    def until(self, condition: Callable[[], Any], what: str = "", pause: float = 0.1) -> Any:
+        """Spin until the condition holds; returns its value. While nothing comes it is asked after each `pause` [s]."""
         end = time.monotonic() + PATIENCE
         while not (value := condition()):
             assert time.monotonic() < end, f"waited in vain for {what or condition}; {self.said()}"
-            self.spin()
+            self.spin(pause)
         return value
 
     def new(self, topic: str, count: int = 1) -> list[Any]:

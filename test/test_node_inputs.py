@@ -166,9 +166,10 @@ def test_a_robot_that_says_nothing_good_is_given_up_in_time_and_taken_back(room:
         last = sensors.now
         before = {x: (len(x.answers), x.count(fault.cause) if fault else 0) for x in listeners}
         told[:] = [time.monotonic()]
+        us.statuses.clear()  # an earlier attempt ended at the age that is awaited
         for age in np.linspace(0.01, 0.09, 9):
             hear(age)
-        us.until(at_the_last_moment, "the last moment")
+        us.until(at_the_last_moment, "the last moment", pause=0.0)
         return max(np.diff(told)) < TIMEOUT
 
     us.until(grown_old, "a state that grew old while the clock went on")
