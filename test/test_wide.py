@@ -27,6 +27,7 @@ from robot_dynamics.compiler import (
     inline,
     one_by_one,
     prefetch,
+    reproducible,
     routine,
     spread,
 )
@@ -334,6 +335,57 @@ def test_lanes_call_one_after_the_other(monkeypatch):
     for got, wanted in zip(mine[1:], (x, n, out), strict=True):
         np.testing.assert_allclose(np.moveaxis(got.each, -1, 0), wanted, 1e-14, 1e-14)
     np.testing.assert_allclose(mine[0].each, own, 1e-14, 1e-14)
+
+
+@inline
+def crossed(a, b, c, d):
+    """Two products, one of which a sum may take in unrounded."""
+    return a * b - c * d
+
+
+@reproducible
+def series(x, n, y):
+    """Sums that may be ordered and products that may be fused in many ways, in loops of different lengths."""
+    total, share = x[0] * x[1] + x[2] * x[3], 0.1 * x[4]
+    for k in range(n[0]):
+        part = crossed(x[k], total, x[k + 1], x[k + 2])
+        more = part / x[5] + share * x[k] + part * part + x[6] / x[5] if part > 0.0 else total - x[k] * part
+        total = more / (1.0 + more * more)
+    combine(y, 0, QUAD, (1.0, total), (x, 0, 4), (share,), (x, 8, 0))
+    return total + (share + x[7]) - x[7]
+
+
+@one_by_one
+def series_alone(x, n, y):
+    return series(x, n, y)
+
+
+@routine
+def twice(x, n, y, own, alone, out):
+    """The series of lanes together and one after the other."""
+    out[0] = series(x, n, y)
+    out[1] = series_alone(own, n, alone)
+
+
+def test_numbers_are_the_same_in_lanes_and_one_by_one(monkeypatch):
+    monkeypatch.setattr(cache, "CACHE_FOLDER", None)
+    wide = spread(twice)
+
+    def entry(x, n, y, own, alone, out):
+        wide(x, n, y, own, alone, out)
+
+    compiled = compiler.lean(entry)
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        x, n = rng.uniform(0.3, 1.0, (LANES, 16)), rng.integers(1, 12, (LANES, 1))
+        y, alone, out = np.zeros((LANES, 4)), np.zeros((LANES, 4)), np.zeros((LANES, 2))
+        mine = lanes_of(x), lanes_of(n), lanes_of(y), Apart(x), Apart(alone), lanes_of(out)
+        compiled(*mine)
+        assert np.isfinite(mine[5].each).all()
+        assert mine[5].each[0].tobytes() == mine[5].each[1].tobytes(), seed
+        assert mine[2].each.T.tobytes() == alone.tobytes(), seed
+        expected = [series(x[lane], n[lane], y[lane]) for lane in range(LANES)]
+        np.testing.assert_allclose(mine[5].each[0], expected, 1e-6)
 
 
 def test_of_arrays_apart_only_rows_are_taken(monkeypatch):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles kernels, and knows nothing of robots; the only package that imports numba. Kernels import from here."""
 
-from .jit import bound, brief, entry, inline, kernel, lean, one_by_one, routine, spread, strict
+from .jit import bound, brief, entry, inline, kernel, lean, one_by_one, reproducible, routine, spread, strict
 from .words import (
     LANES,
     LINE,
@@ -54,6 +54,7 @@ __all__ = [
     "prefetch",
     "publish",
     "published",
+    "reproducible",
     "routine",
     "spread",
     "stack",

@@ -11,6 +11,7 @@ _backend = import_module(f".{BACKEND}_backend", __package__)
 inline = _backend.inline
 strict = _backend.strict
 routine = _backend.routine
+reproducible = _backend.reproducible
 one_by_one = _backend.one_by_one
 kernel = _backend.kernel
 lean = _backend.lean

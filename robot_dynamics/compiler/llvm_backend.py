@@ -7,7 +7,10 @@
 `routine`  a loop that kernels call, and that allocates nothing: no reference counts, which makes calls cheaper;
 `one_by_one`
            a routine that lanes call one after the other, where what it does fills registers for one robot;
-           these four are compiled by `codegen`, and become machine code within a kernel only, where LLVM sees all
+`reproducible`
+           a routine whose numbers are the same to the last bit for one robot and for one in lanes: what it merges
+           keeps the order written, and a product that is added is not rounded before;
+           these five are compiled by `codegen`, and become machine code within a kernel only, where LLVM sees all
            of it at once;
 `kernel`   what Python calls or what allocates: compiled once, kept on disk, runs without the interpreter lock;
 `lean`     a kernel that allocates nothing;
@@ -49,6 +52,7 @@ def _inside(fast: set[str], taken_in: bool, one_by_one: bool = False) -> Callabl
 inline = _inside(FAST, True)
 strict = _inside({"contract"}, True)
 routine = _inside(FAST, False)
+reproducible = _inside(set(), False)
 one_by_one = _inside(FAST, False, True)
 
 

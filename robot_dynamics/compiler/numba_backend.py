@@ -78,6 +78,7 @@ class _Lengths(ast.NodeTransformer):
 
 inline = _overloaded(FAST, True)
 strict = _overloaded({"contract"}, True)
+reproducible = _overloaded({"contract"}, False)
 routine = one_by_one = _overloaded(FAST, False)
 
 

@@ -14,7 +14,7 @@ def _unchanged(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-inline = strict = routine = one_by_one = kernel = lean = _unchanged
+inline = strict = reproducible = routine = one_by_one = kernel = lean = _unchanged
 
 
 def brief(function: Callable[..., Any]) -> Callable[..., Any]:

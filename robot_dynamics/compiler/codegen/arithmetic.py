@@ -9,6 +9,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from ..processor import FUSES
 from .calling import Written, declared
 from .syntax import Foreign, Function
 from .values import (
@@ -35,6 +36,16 @@ from .values import (
 )
 
 
+def fused(builder: ir.IRBuilder, x: Any, y: Any, z: Any) -> Any:
+    """x y + z of numbers or vectors, rounded once where the processor does that."""
+    if not FUSES:
+        return builder.fadd(builder.fmul(x, y), z)
+    of = x.type
+    name = f"llvm.fma.v{of.count}f64" if isinstance(of, ir.VectorType) else "llvm.fma.f64"
+    entry = declared(builder.module, ir.FunctionType(of, [of] * 3), name)
+    return builder.call(entry, [x, y, z])
+
+
 class Arithmetic:
     """Emits arithmetic at the builder."""
 
@@ -49,12 +60,19 @@ class Arithmetic:
         places: the bundles that have one, by identity, each with its place.
         """
         self.function = function
+        self.fast = function.fast
+        self.products: dict[int, tuple[Any, Any, Any]] = {}  # by identity, with their factors: what sums may take in
         self.builder = builder
         self.part = part
         self.places = places
         self.names: dict[str, Any] = {}
         self.returns: list[tuple[ir.Block, Any]] = []
         self.loops: list[Any] = []
+
+    def merge_into(self, caller: "Arithmetic") -> None:
+        """Have reproducible numbers where the caller's are."""
+        if not caller.fast:
+            self.fast, self.products = caller.fast, caller.products
 
     def alloca(self, of: ir.Type) -> Any:
         """Place on the stack."""
@@ -129,15 +147,44 @@ class Arithmetic:
         if known(a, b):
             return python(a, b)
         common = widest([a, b, 0 if of_integers else 0.0])
-        x, y = self.converted(a, common), self.converted(b, common)
         if not of_integers or common is DOUBLE:
             if not of_doubles:
                 raise Foreign("only integers have a quotient and a rest")
-            return getattr(self.builder, of_doubles)(x, y, flags=self.function.fast)
+            return self.of_doubles(of_doubles, a, b, common)
+        x, y = self.converted(a, common), self.converted(b, common)
         if of_integers in ("sdiv", "srem") and known(b) and b == 0:
             raise Foreign("division by 0")
         out = getattr(self.builder, of_integers)(x, y)
         return self.floored(op, x, y, out) if of_integers in ("sdiv", "srem") else out
+
+    def of_doubles(self, name: str, a: Any, b: Any, of: ir.Type) -> Any:
+        """What LLVM's instruction makes of two float64 numbers, or vectors of them.
+
+        Where numbers are reproducible, a sum is `fused` with a product, of two with the second: LLVM would choose by
+        what else is done with them.
+        """
+        if not self.fast:
+            first, second = self.products.get(id(a)), self.products.get(id(b))
+            if name == "fadd" and second:
+                return self.fused(second[0], second[1], a, of)
+            if name == "fadd" and first:
+                return self.fused(first[0], first[1], b, of)
+            if name == "fsub" and second:
+                return self.fused(self.negative(second[0]), second[1], a, of)
+            if name == "fsub" and first:
+                return self.fused(first[0], first[1], self.negative(b), of)
+        out = getattr(self.builder, name)(self.converted(a, of), self.converted(b, of), flags=self.fast)
+        if name == "fmul" and not self.fast:
+            self.products[id(out)] = a, b, out
+        return out
+
+    def negative(self, x: Any) -> Any:
+        """-x of a float64 number or vector."""
+        return -x if known(x) else self.builder.fneg(x, flags=self.fast)
+
+    def fused(self, x: Any, y: Any, z: Any, of: ir.Type) -> Any:
+        """x y + z."""
+        return fused(self.builder, *[self.converted(part, of) for part in (x, y, z)])
 
     def floored(self, op: ast.operator, x: Any, y: Any, cut: Any) -> Any:
         """Quotient or rest by Python's rule of one by the processor's, which cuts towards 0."""
@@ -173,7 +220,7 @@ class Arithmetic:
         if common is not DOUBLE:
             return self.builder.icmp_signed(sign, x, y)
         compare = self.builder.fcmp_unordered if sign == "!=" else self.builder.fcmp_ordered
-        return compare(sign, x, y, flags=self.function.fast)
+        return compare(sign, x, y, flags=self.fast)
 
     def truth(self, x: Any) -> Any:
         """Whether a number is not 0, a tuple not empty. Raises Foreign for arrays."""
@@ -186,12 +233,12 @@ class Arithmetic:
     def intrinsic(self, name: str, x: Any) -> Any:
         """A function of one number that LLVM knows."""
         entry = self.builder.module.declare_intrinsic(name, [DOUBLE])
-        return self.builder.call(entry, [self.converted(x, DOUBLE)], fastmath=self.function.fast)
+        return self.builder.call(entry, [self.converted(x, DOUBLE)], fastmath=self.fast)
 
     def library(self, name: str, *given: Any) -> Any:
         """A function of C."""
         entry = declared(self.builder.module, ir.FunctionType(DOUBLE, [DOUBLE] * len(given)), name)
-        return self.builder.call(entry, [self.converted(x, DOUBLE) for x in given], fastmath=self.function.fast)
+        return self.builder.call(entry, [self.converted(x, DOUBLE) for x in given], fastmath=self.fast)
 
     def absolute(self, x: Any) -> Any:
         """|x|."""

@@ -93,7 +93,7 @@ class Expressions(Arrays):
         if known(x):
             return -x
         if x.type is DOUBLE:
-            return self.builder.fneg(x, flags=self.function.fast)
+            return self.builder.fneg(x, flags=self.fast)
         return self.builder.neg(self.converted(x, INT))
 
     def _of_Compare(self, node: ast.Compare) -> Any:

@@ -8,11 +8,9 @@ from typing import Any
 from llvmlite import ir
 
 from ..words import LANES, QUAD
-from .arithmetic import Arithmetic
+from .arithmetic import Arithmetic, fused
 from .values import DOUBLE, INT, Array, constant
 
-FUSED = ("nsz", "contract")
-"""Flags of `combine`: a factor is multiplied and added at once."""
 ROW = ir.VectorType(DOUBLE, QUAD)
 SQUARE_ROW = ir.VectorType(DOUBLE, LANES)
 WORD = ir.IntType(32)
@@ -71,10 +69,12 @@ def _splat(body: Arithmetic, x: Any) -> Any:
 
 def _weighted(body: Arithmetic, weights: Sequence[Any], vectors: Sequence[Any]) -> Any:
     """Sum of vectors times numbers."""
-    total = ir.Constant(ROW, [0.0] * QUAD)
-    for weight, vector in zip(weights, vectors, strict=True):
-        term = body.builder.fmul(_splat(body, weight), vector, flags=FUSED)
-        total = body.builder.fadd(total, term, flags=FUSED)
+    if not vectors:
+        return ir.Constant(ROW, [0.0] * QUAD)
+    factors = [_splat(body, weight) for weight in weights]
+    total = body.builder.fmul(factors[0], vectors[0])
+    for factor, vector in zip(factors[1:], vectors[1:], strict=True):
+        total = fused(body.builder, factor, vector, total)
     return total
 
 
@@ -90,7 +90,7 @@ def combine_rows(body: Arithmetic, rows: Any, n: int, g: Any, factors: Any, near
     those, others = factors[0]
     vectors = _rows(body, near, len(those)) + _rows(body, far, len(others))
     scale = _splat(body, g)
-    totals = [body.builder.fmul(scale, _weighted(body, (*a, *b), vectors), flags=FUSED) for a, b in factors]
+    totals = [body.builder.fmul(scale, _weighted(body, (*a, *b), vectors)) for a, b in factors]
     for r, total in enumerate(totals):
         place = body.builder.add(constant(q), body.builder.mul(constant(down), INT(r)))
         body.builder.store(total, _row(body, out, place), align=8)

@@ -29,7 +29,9 @@ class Body(Statements):
 
     def merged(self, function: Function, arguments: Sequence[Any]) -> Any:
         """What a function returns that is written here."""
-        return Body(function, self.builder, self.part, self.places).result(arguments)
+        body = Body(function, self.builder, self.part, self.places)
+        body.merge_into(self)
+        return body.result(arguments)
 
 
 BUILT_IN: dict[Any, Callable[..., Any]] = {

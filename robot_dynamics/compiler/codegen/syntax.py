@@ -25,8 +25,9 @@ class Foreign(Exception):
 
 
 class Function:
-    """A function of the language; `fast`: flags of its arithmetic; `taken_in`: merged into its caller.
+    """A function of the language; `taken_in`: merged into its caller.
 
+    fast: flags of its arithmetic; without any its numbers, and those of what is merged into it, are reproducible.
     one_by_one: written for one robot only; lanes call it one after the other.
     """
 

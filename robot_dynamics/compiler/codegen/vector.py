@@ -29,7 +29,9 @@ class Wide(VectorControl):
 
     def merged(self, function: Function, arguments: Sequence[Any]) -> Any:
         """What a function returns that is written here."""
-        return Wide(function, self.builder, self.part, self.places, self.mask(), self.full()).result(arguments)
+        body = Wide(function, self.builder, self.part, self.places, self.mask(), self.full())
+        body.merge_into(self)
+        return body.result(arguments)
 
     def apart(self, function: Function, arguments: Sequence[Any]) -> Any:
         """What a function returns that is written elsewhere; it is told which lanes are at work, unless all are."""

@@ -130,11 +130,11 @@ class VectorArithmetic(Body):
             return super().arithmetic(op, a, b)
         _, of_integers, of_doubles = ARITHMETIC[type(op)]
         common = SPREAD[element(widest([a, b, 0 if of_integers else 0.0]))]
-        x, y = self.converted(a, common), self.converted(b, common)
         if common.element is DOUBLE:
             if not of_doubles:
                 raise Foreign("only integers have a quotient and a rest")
-            return getattr(self.builder, of_doubles)(x, y, flags=self.function.fast)
+            return self.of_doubles(of_doubles, a, b, common)
+        x, y = self.converted(a, common), self.converted(b, common)
         if of_integers in ("sdiv", "srem"):
             if varies(b) or (known(b) and b <= 0):
                 raise Foreign("expected a positive divisor that is the same for all lanes")
@@ -150,7 +150,7 @@ class VectorArithmetic(Body):
                 return self.arithmetic(ast.Sub(), 0, x)
             if not isinstance(x, ir.Value):
                 return -x
-            return self.builder.fneg(x, flags=self.function.fast) if element(x.type) is DOUBLE else self.builder.neg(x)
+            return self.builder.fneg(x, flags=self.fast) if element(x.type) is DOUBLE else self.builder.neg(x)
         x = self.truth(self.value(node.operand))
         return not x if known(x) else self.builder.not_(x)
 
@@ -170,7 +170,7 @@ class VectorArithmetic(Body):
         if common.element is not DOUBLE:
             return self.builder.icmp_signed(sign, x, y)
         compare = self.builder.fcmp_unordered if sign == "!=" else self.builder.fcmp_ordered
-        return compare(sign, x, y, flags=self.function.fast)
+        return compare(sign, x, y, flags=self.fast)
 
     def _of_BoolOp(self, node: ast.BoolOp) -> Any:
         test = self.value(node.values[0])
@@ -193,7 +193,7 @@ class VectorArithmetic(Body):
             return super().intrinsic(name, x)
         of = SPREAD[DOUBLE]
         entry = declared(self.builder.module, ir.FunctionType(of, [of]), f"{name}.v{LANES}f64")
-        return self.builder.call(entry, [self.converted(x, of)], fastmath=self.function.fast)
+        return self.builder.call(entry, [self.converted(x, of)], fastmath=self.fast)
 
     def library(self, name: str, *given: Any) -> Any:
         """A function of C, lane by lane."""

@@ -4,6 +4,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import Any
 
 from llvmlite import ir
@@ -300,10 +301,8 @@ class VectorArrays(VectorArithmetic):
 
     def weighted(self, weights: Sequence[Any], column: Sequence[Any]) -> Any:
         """Sum of numbers times weights."""
-        total: Any = 0.0
-        for weight, x in zip(weights, column, strict=True):
-            total = self.arithmetic(ADD, total, self.arithmetic(MULTIPLY, weight, x))
-        return total
+        terms = [self.arithmetic(MULTIPLY, weight, x) for weight, x in zip(weights, column, strict=True)]
+        return reduce(partial(self.arithmetic, ADD), terms) if terms else 0.0
 
 
 def turn_numbers(out: Any, x: Any, i: int) -> None:

@@ -7,7 +7,7 @@ Another law of friction is another of this file. The laws of the normal force an
 
 import math
 
-from ...compiler import inline, routine
+from ...compiler import inline, reproducible
 from ..scalar import smul
 
 LINEAR_SLIP_SPEED = 0.01
@@ -105,7 +105,7 @@ def from_axes(axes, a, b):
     return c * a - s * b, s * a + c * b
 
 
-@routine
+@reproducible
 def friction_direction(axes, q, g, lam):
     """Solution e of (g W + lam 1) e = q with |e| <= 1, for the least lam not below the one given (N7).
 

@@ -8,7 +8,7 @@ A 3x3 symmetric block w of A is (xx, xy, xz, yy, yz, zz).
 
 import math
 
-from ...compiler import inline, routine
+from ...compiler import inline, reproducible, routine
 from ..scalar import ZERO3, smul2, sub
 from .friction import clamp_slopes, clamp_to_cone, eigen2, length, slip_impulse, slip_step, to_axes
 from .roots import between, narrow
@@ -27,7 +27,7 @@ def impulse_at(lam, axes, rho, w, a_n):
     return p_x, p_y, -(a_n + w[2] * p_x + w[4] * p_y) / w[5]
 
 
-@routine
+@reproducible
 def impulse_point(w, a, mu):
     """Impulse of one contact that obeys (J1) exactly: free velocity a (target subtracted), own block w (J6-J8).
 

@@ -25,6 +25,7 @@ from ...compiler import (
     kernel,
     lane,
     one_by_one,
+    reproducible,
     routine,
     stack,
     strict,
@@ -44,6 +45,8 @@ IMPULSE = 1
 ZETA, DEFLECTION, STIFFNESS, DAMPING, FRICTION = 0, 1, 3, 4, 5
 CONTACT_ROWS = 6
 """Rows of the contacts' data: zeta, deflection (2), stiffness, damping, friction."""
+ABSENT = -1.0
+"""Friction of a contact that only other plants in lanes have: its force stays 0."""
 
 STEP, BY_VELOCITY, CHANGE, SLOPE, BY_STEP = 0, QUAD, 4 * QUAD, 7 * QUAD, 10 * QUAD
 STICKING = 13 * QUAD
@@ -126,6 +129,12 @@ def law_of(points, i):
 
 
 @inline
+def is_present(points, i):
+    """Whether the plant has contact i."""
+    return points[FRICTION, i] >= 0.0
+
+
+@inline
 def own_block(A, o):
     """The 3x3 block of A of the contact whose rows start at o."""
     n = A.shape[1]
@@ -146,7 +155,7 @@ def add_response(A, o, df, n, u):
         combine(u, begin, QUAD, (1.0,), (u, begin, 0), df, (A, o * A.shape[1] + begin, A.shape[1]))
 
 
-@routine
+@reproducible
 def end_velocity(system, count, n, u):
     """Set u = b + A f."""
     b, f = system.b, system.f
@@ -159,7 +168,7 @@ def end_velocity(system, count, n, u):
             add_response(system.A, i, (f[i],), n, u)
 
 
-@routine
+@reproducible
 def scalar_sweep(system, count, n, u, going):
     """One pass over the scalar rows (Q2): each wants u = 0, its force in its bounds. going, result: as in `sweep`."""
     A, f = system.A, system.f
@@ -223,7 +232,7 @@ def sticking_change(steps, k, u):
     return (x, y, b[2] - step * t[2]), step
 
 
-@routine
+@reproducible
 def root_force(system, i, u, old):
     """Force of contact i by itself, from any start; its velocity is u with the force `old`."""
     points, w = system.points, own_block(system.A, 3 * i)
@@ -246,7 +255,7 @@ def sliding_force(system, i, u, old):
     return new, goes_on and max(abs(turn), abs(x)) < SLIP_REACH
 
 
-@routine
+@reproducible
 def lone_force(system, i, u, old):
     """Force of contact i by itself, which does not go on sticking; its velocity is u with the force `old`."""
     if old[2] > 0.0 and slides(old, system.points[FRICTION, i]):
@@ -269,7 +278,7 @@ def next_velocity(A, o, df, u):
     )
 
 
-@routine
+@reproducible
 def sweep(system, count, n, u, going):
     """One block Gauss-Seidel pass, each contact solved by itself. Returns the worst row's error |A_ii df| [m/s].
 
@@ -289,10 +298,11 @@ def sweep(system, count, n, u, going):
             old = part3(f, o)
             df, step = sticking_change(steps, k, end)
             new = add(old, df)
-            if going and not (abs(step) < reach and is_inside_cone(new, points[FRICTION, i])):
+            moves = going and is_present(points, i)
+            if moves and not (abs(step) < reach and is_inside_cone(new, points[FRICTION, i])):
                 new = lone_force(system, i, end, old)
                 df = sub(new, old)
-            new, df = (new, df) if going else (old, ZERO3)
+            new, df = (new, df) if moves else (old, ZERO3)
             if k < some - 1:
                 end = next_velocity(A, o, df, u)
             add_response(A, o, df, n, u)
@@ -311,7 +321,7 @@ def point_residual(system, i, u, f):
     return sub(f, end_force(points[ZETA, i], deflection_of(points, i), system.h, law_of(points, i), u))
 
 
-@routine
+@reproducible
 def residual(system, count, n):
     """F of all rows: by how much f is not what the laws say. Returns max |A_ii F| [m/s] (Q4), and |F|^2."""
     A, f = system.A, system.f
@@ -321,6 +331,7 @@ def residual(system, count, n):
     for i in range(count):
         o = 3 * i
         off = point_residual(system, i, part3(u, o), part3(f, o))
+        off = off if is_present(system.points, i) else ZERO3
         part3_to(F, o, off)
         for j in range(3):
             largest = max(largest, abs(A[o + j, o + j] * off[j]))
@@ -600,7 +611,7 @@ def too_slow(model, change, before, sweeps, tolerance):
     return change > tolerance
 
 
-@routine
+@reproducible
 def sweep_until_good(system, count, n, sweeps, tolerance):
     """Sweep from u = b + A f until no row was off by more than the tolerance [m/s]; returns how often.
 
@@ -675,12 +686,70 @@ def lend_slopes(slopes, n, own):
         set3(own.slopes, i, 0, row3(slopes, i, 0))
 
 
-@routine
-def take_forces(own, n, system):
-    """Copy forces and velocities of the system of one plant alone."""
+@inline
+def has_row(friction, count, i):
+    """Whether row i is one of the plant's own; friction: that of `count` contacts."""
+    return i >= 3 * count or friction[i // 3] >= 0.0
+
+
+@inline
+def present(points, count, n):
+    """How many of `count` contacts and of n rows the plant has."""
+    absent = 0
+    for i in range(count):
+        absent += 0 if is_present(points, i) else 1
+    return count - absent, n - 3 * absent
+
+
+@one_by_one
+def close_up(own, friction, count, n):
+    """Leave out the rows of absent contacts, but for paths and slopes."""
+    contact = 0
+    for i in range(count):
+        if friction[i] >= 0.0:
+            for r in range(CONTACT_ROWS):
+                own.points[r, contact] = own.points[r, i]
+            contact += 1
+    row = 0
     for i in range(n):
-        system.f[i] = own.f[i]
-        system.work.rows[U, i] = own.work.rows[U, i]
+        if has_row(friction, count, i):
+            if row < i:
+                move_row(own, i, row, n)
+            row += 1
+
+
+@inline
+def move_row(own, i, row, n):
+    """Have row i of a system, but for the figures of its contact, as an earlier one."""
+    own.b[row], own.f[row] = own.b[i], own.f[i]
+    for k in range(n):
+        own.A[row, k] = own.A[i, k]
+    for k in range(n):
+        own.A[k, row] = own.A[k, i]
+
+
+@one_by_one
+def close_up_paths(own, friction, count, n):
+    """Leave out paths and slopes of absent contacts."""
+    rows = 0
+    for i in range(n):
+        if has_row(friction, count, i):
+            if rows < i:
+                for k in range(own.motion.shape[0]):
+                    own.paths[0, rows, k], own.paths[1, rows, k] = own.paths[0, i, k], own.paths[1, i, k]
+                set3(own.slopes, rows, 0, row3(own.slopes, i, 0))
+            rows += 1
+
+
+@routine
+def take_forces(own, count, n, system):
+    """Copy forces and velocities of the system of one plant alone, where absent contacts are left out."""
+    row = 0
+    for i in range(n):
+        there = has_row(system.points[FRICTION], count, i)
+        system.f[i] = own.f[row] if there else 0.0
+        system.work.rows[U, i] = own.work.rows[U, row]
+        row += 1 if there else 0
 
 
 @one_by_one

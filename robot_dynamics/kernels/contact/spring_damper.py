@@ -9,7 +9,7 @@ A 3x3 symmetric block is (xx, xy, xz, yy, yz, zz).
 
 import math
 
-from ...compiler import inline, routine, strict
+from ...compiler import inline, reproducible, routine, strict
 from ..scalar import ZERO3, smul, smul2
 from .friction import clamp_slopes, eigen2, friction_direction, on_rim, slip_step, sticks, viscous_friction
 from .roots import between, narrow
@@ -87,7 +87,7 @@ def next_deflection(depth, f, d, h, law):
     return (g * d[0], g * d[1])
 
 
-@routine
+@reproducible
 def force_at_depth(y, z_f, h, w, axes, p, law):
     """Force at the end depth y^2 (N6, N7) and by how much that depth disagrees with the force (N8).
 
@@ -160,7 +160,7 @@ def sliding_step(old, zeta, d, h, w, law, u):
     return f, turn, x, zeta > h * u[2] and f[2] > 0.0 and y * (1.0 - x) * v > mu * f[2]
 
 
-@routine
+@reproducible
 def implicit_point(w, a, zeta, d, h, law, guess):
     """Force of one contact at the end of the step, the root of (N8): free velocity a, own block w of A.
 

@@ -7,19 +7,25 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 import math
 
-from ...compiler import abreast, alike, anywhere, differ, each, inline, routine
+from ...compiler import QUAD, abreast, alike, anywhere, differ, each, inline, routine
 from ..contact.impulse import below_target, predicted_target
 from ..contact.solver import (
+    ABSENT,
     DEFLECTION,
+    FRICTION,
     IMPLICIT,
     IMPULSE,
     STIFFNESS,
     ZETA,
     U,
     by_joints,
+    close_up,
+    close_up_paths,
+    is_present,
     lend,
     lend_paths,
     newton_alone,
+    present,
     solve_by_newton,
     sweep_alone,
     sweep_until_good,
@@ -98,6 +104,27 @@ def contact_rows(robot, ground, settings, bounce, count, problem):
             contact_row(ground, settings, bounce, a, c, problem)
     contacts = count, problem.picked[at.ACTIVE], ground.row
     contact_paths(robot, contacts, (ground.points, at.FRAME), problem.z, problem.y)
+
+
+@inline
+def share_contacts(common, picked):
+    """Have the contacts that plants in lanes have together as those of each; returns how many.
+
+    Lanes then go together. Only up to QUAD, whose forces a sweep expects at once: those absent do not disturb them.
+    """
+    for a in range(common):
+        picked[at.ACTIVE, a] = picked[at.COMMON, a]
+    return common
+
+
+@inline
+def leave_out(common, problem):
+    """Mark the contacts that are absent from a lane: only other plants have them."""
+    for a in range(common):
+        if problem.picked[at.PRESENT, a] == 0:
+            problem.system.points[FRICTION, a] = ABSENT
+            for k in range(3):
+                problem.system.f[3 * a + k] = 0.0
 
 
 @inline
@@ -181,21 +208,27 @@ def response(robot, dofs, g, count, n, problem):
 def assemble(robot, joints, ground, settings, bounce, problem):
     """Collect the rows of contacts, joint friction and stops, and couple them.
 
-    Returns how many contacts and rows there are, and whether there was no room for all contacts.
+    Returns how many contacts and rows there are, whether any is present, and whether there was no room for all
+    contacts.
     """
     count = 0
-    full = False
+    touches, full = False, False
     if settings.scheme == IMPLICIT or settings.scheme == IMPULSE:
         next_twists(robot, joints.dofs[at.V_NEXT])
-        count = find_contacts(robot, ground, settings, problem.picked[at.ACTIVE])
-        full = count > at.MOST_CONTACTS
+        count, common = find_contacts(robot, ground, settings, problem.picked)
+        touches, full = count > 0, count > at.MOST_CONTACTS
         count = min(count, at.MOST_CONTACTS)
+        shared = differ(count) and common <= QUAD and anywhere(count < common)
+        if shared:
+            count = share_contacts(common, problem.picked)
         for (contacts,) in alike(count):
             contact_rows(robot, ground, settings, bounce, contacts, problem)
+        if shared:
+            leave_out(common, problem)
     n = add_joint_rows(robot, joints, settings, count, problem)
     divide(robot, count, n, problem.z, problem.y)
     delassus_matrix(robot, response_scale(settings), count, n, problem.rows, problem.z, problem.y, problem.system.A)
-    return count, n, full
+    return count, n, touches or n > 3 * count, full
 
 
 @routine
@@ -213,8 +246,10 @@ def sweeps_of(settings, count, n, problem):
         return sweep_until_good(problem.system, count, n, settings.sweeps, settings.tolerance)
     if differ(count, n):
         lend(problem.system, count, n, problem.own)
-        iterations, error = sweep_alone(problem.own, count, n, settings.sweeps, settings.tolerance)
-        take_forces(problem.own, n, problem.system)
+        close_up(problem.own, problem.system.points[FRICTION], count, n)
+        contacts, rows = present(problem.system.points, count, n)
+        iterations, error = sweep_alone(problem.own, contacts, rows, settings.sweeps, settings.tolerance)
+        take_forces(problem.own, count, n, problem.system)
         return iterations, error
     return sweep_until_good(problem.system, count, n, settings.sweeps, settings.tolerance)
 
@@ -223,18 +258,25 @@ def sweeps_of(settings, count, n, problem):
 def newton_of(settings, count, n, sweeps, problem):
     """`solve_by_newton`; of plants in lanes, of which few need it, one after the other."""
     if len(problem.own) > 0:
+        friction = problem.system.points[FRICTION]
         if not differ(count, n):
             lend(problem.system, count, n, problem.own)
+            close_up(problem.own, friction, count, n)
         lend_paths(problem.system.work, n, problem.own.work)
-        iterations, missed = newton_alone(problem.own, count, n, sweeps, settings.tolerance)
-        take_forces(problem.own, n, problem.system)
+        close_up_paths(problem.own.work, friction, count, n)
+        contacts, rows = present(problem.system.points, count, n)
+        iterations, missed = newton_alone(problem.own, contacts, rows, sweeps, settings.tolerance)
+        take_forces(problem.own, count, n, problem.system)
         return iterations, missed
     return solve_by_newton(problem.system, count, n, sweeps, settings.tolerance)
 
 
 @inline
-def solve(robot, settings, count, n, problem):
-    """Forces of all rows that obey their laws (Q1-Q7); returns iterations, and whether they missed the tolerance."""
+def solve(robot, settings, count, n, held, problem):
+    """Forces of all rows that obey their laws (Q1-Q7); returns iterations, and whether they missed the tolerance.
+
+    held: whether any row is present.
+    """
     if n == 0:
         return 0, False
     iterations, error = sweeps_of(settings, count, n, problem)
@@ -243,7 +285,7 @@ def solve(robot, settings, count, n, problem):
         prepare_paths(robot, settings, count, n, problem)
         more, missed = newton_of(settings, count, n, iterations, problem)
         iterations += more
-    return iterations, missed
+    return iterations if held else 0, missed
 
 
 @routine
@@ -274,9 +316,10 @@ def store_forces(joints, ground, settings, count, n, problem):
             set3(points, c, at.FORCE, ZERO3)
     for a in range(count):
         for c in each(problem.picked[at.ACTIVE, a]):
-            set3(points, c, at.FORCE, scale(g, part3(problem.system.f, 3 * a)))
-            target = points[c, at.END + 2] - problem.system.b[3 * a + 2]
-            set3(points, c, at.END, add(row3(problem.system.work.rows, U, 3 * a), (0.0, 0.0, target)))
+            if is_present(problem.system.points, a):
+                set3(points, c, at.FORCE, scale(g, part3(problem.system.f, 3 * a)))
+                target = points[c, at.END + 2] - problem.system.b[3 * a + 2]
+                set3(points, c, at.END, add(row3(problem.system.work.rows, U, 3 * a), (0.0, 0.0, target)))
     if settings.scheme != IMPLICIT:
         return
     for b in range(ground.clusters.shape[0]):

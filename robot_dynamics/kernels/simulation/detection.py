@@ -7,7 +7,7 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 
 import math
 
-from ...compiler import anywhere, each, inline, routine
+from ...compiler import QUAD, anywhere, differ, each, inline, routine
 from .. import rows
 from ..bodies import velocity_at
 from ..contact.solver import IMPULSE
@@ -282,11 +282,23 @@ def add_if_near(robot, ground, settings, c, close, measured, count, active):
 
 
 @inline
-def find_contacts(robot, ground, settings, active):
-    """Number of points that may touch within the step, listed in `active`; their velocities without contact."""
+def note_common(c, near, common, picked):
+    """Append contact point c, near in some lane, to the points that lanes have together, if these are still few."""
+    a = min(common, QUAD)
+    picked[at.COMMON, a] = c
+    picked[at.PRESENT, a] = 1 if near else 0
+
+
+@inline
+def find_contacts(robot, ground, settings, picked):
+    """Number of points that may touch within the step, listed in `picked`; their velocities without contact.
+
+    And the number of those that plants in lanes have together.
+    """
     points = ground.points
     h = settings.timestep
     count = 0
+    common = 0
     for b in range(ground.clusters.shape[0]):
         clear = ground.gaps[b, at.CLEAR]
         away = False
@@ -301,5 +313,9 @@ def find_contacts(robot, ground, settings, active):
             # lanes stay together: where the point is not close nobody reads what is noted of it
             if anywhere(close):
                 ground.gaps[b, at.QUIET] = 0.0  # its points take part again
-                count = add_if_near(robot, ground, settings, c, close, clear <= 0.0, count, active)
-    return count
+                more = add_if_near(robot, ground, settings, c, close, clear <= 0.0, count, picked[at.ACTIVE])
+                if differ(more) and anywhere(more > count):
+                    note_common(c, more > count, common, picked)
+                    common += 1
+                count = more
+    return count, common

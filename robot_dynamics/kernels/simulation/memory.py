@@ -68,8 +68,9 @@ distance to it, 0 where not known; 1 where none of them touches, comes near, car
 deflected."""
 
 # rows of Problem.picked
-ACTIVE, LANDED, ROW_INDEX = range(3)
-"""Points of the contacts; whether they land softly; 2 joint + (0 friction, 1 stop) of scalar rows."""
+ACTIVE, LANDED, ROW_INDEX, COMMON, PRESENT = range(5)
+"""Points of the contacts; whether they land softly; 2 joint + (0 friction, 1 stop) of scalar rows; the first points
+that plants in lanes have together, and whether each has them."""
 
 # columns of State.ledger
 KINETIC, POTENTIAL, ELASTIC, WORK, DISSIPATED_JOINT, DISSIPATED_CONTACT, THROUGHPUT, INITIAL = range(8)
@@ -214,5 +215,5 @@ def problem(settings: Settings, nv: int, joints: int, points: int) -> Problem:
         bounds=np.zeros((2 * joints, 2)),
         work=scratch(n, nv),
     )
-    rows, picked = np.zeros(n, np.int64), np.zeros((3, n), np.int64)
+    rows, picked = np.zeros(n, np.int64), np.zeros((5, n), np.int64)
     return Problem(aligned((nv, wide)), aligned((nv, wide)), rows, picked, (), system)

@@ -16,9 +16,12 @@ from ..contact.solver import (
     IMPULSE,
     ZETA,
     U,
+    close_up,
+    close_up_paths,
     lend,
     lend_paths,
     lend_slopes,
+    present,
     relax,
     relax_alone,
     take_forces,
@@ -167,8 +170,11 @@ def hold_rows(robot, settings, count, n, trace, problem):
         lend(system, count, n, own)
         lend_paths(system.work, n, own.work)
         lend_slopes(E, n, own.work)
-        relax_alone(own, count, n)
-        take_forces(own, n, system)
+        close_up_paths(own.work, system.points[FRICTION], count, n)
+        close_up(own, system.points[FRICTION], count, n)
+        contacts, rows = present(system.points, count, n)
+        relax_alone(own, contacts, rows)
+        take_forces(own, count, n, system)
     else:
         relax(system, count, n)
 
