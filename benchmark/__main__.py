@@ -20,7 +20,7 @@ from .kernels import contact, derived, many, single
 from .machine import OUTPUT, machine
 from .robots import FILES, ROBOTS, case
 from .rounds import Row
-from .simulation import linearizations, rollouts, steps, tiles
+from .simulation import linearizations, rollouts, steps, tiles, treading_tiles
 from .start import starts
 
 BUILD = Path("build/benchmark")
@@ -37,6 +37,7 @@ def rows(cpp: Cpp, console: Console) -> Iterator[Row]:
     go2 = case("go2")
     yield from contact(go2, cpp)
     yield from tiles(go2)
+    yield from treading_tiles(go2)
     try:
         import mujoco
     except ImportError:

@@ -155,6 +155,39 @@ def tiles(case: Case) -> Iterator[Row]:
     yield compared(case.name, what, times["tiles"], times["alone"], "one by one", (1 / 1.5, 1 / 2))
 
 
+def treading(case: Case) -> np.ndarray:
+    """Joint targets (10, COUNT, 12) of a trot on the spot, 50 ms each: every robot at a phase of its own."""
+    phases = np.random.default_rng(0).random(COUNT)
+    names = case.model.joint_names
+    diagonal = np.array([1.0 if name[:2] in ("FL", "RR") else -1.0 for name in names])
+    lift = np.array([0.35 if "thigh" in name else -0.7 if "calf" in name else 0.0 for name in names])
+    swing = np.sin(2.0 * np.pi * (np.arange(10)[:, None, None] / 10 + phases[:, None])) * diagonal
+    return go2_stance(case.model)[7:] + lift * np.maximum(swing, 0.0)
+
+
+def treading_tiles(case: Case) -> Iterator[Row]:
+    """Robots that share SIMD lanes while each lifts other feet, beside the same robots one by one, on one thread."""
+    batch, alone, targets = rd.PlantBatch(differing(case), threads=1), differing(case), treading(case)
+    still, each = np.zeros(12), STEPS // (2 * len(targets))
+
+    def together() -> None:
+        for q_des in targets:
+            batch.step(q_des=q_des, kp=KP, kd=KD, steps=each)
+
+    def one_by_one() -> None:
+        for q_des in targets:
+            for plant, own in zip(alone, q_des, strict=True):
+                plant.track(own, still, KP, KD)
+                plant.advance(each * H)
+
+    count = COUNT * each * len(targets)
+    times = interleaved({"tiles": timed(together, count), "alone": timed(one_by_one, count)}, rounds=15)
+    if min(batch.q[:, 2]) < 0.2:
+        raise RuntimeError(f"robots that trot on the spot fell, down to {min(batch.q[:, 2]):.2f} m")
+    what = f"plant step, {COUNT} robots out of step in tiles of {LANES}, one thread"
+    yield compared(case.name, what, times["tiles"], times["alone"], "one by one")
+
+
 def rollouts(case: Case, mujoco: ModuleType) -> Iterator[Row]:
     """Standing robots that differ in friction, per step and core, all cores at work."""
     from mujoco import rollout
