@@ -687,9 +687,9 @@ def lend_slopes(slopes, n, own):
 
 
 @inline
-def has_row(friction, count, i):
-    """Whether row i is one of the plant's own; friction: that of `count` contacts."""
-    return i >= 3 * count or friction[i // 3] >= 0.0
+def has_row(points, count, i):
+    """Whether the plant has row i, of `count` contacts or behind them."""
+    return i >= 3 * count or is_present(points, i // 3)
 
 
 @inline
@@ -702,17 +702,17 @@ def present(points, count, n):
 
 
 @one_by_one
-def close_up(own, friction, count, n):
-    """Leave out the rows of absent contacts, but for paths and slopes."""
+def close_up(own, points, count, n):
+    """Leave out the rows of absent contacts, but for paths and slopes; points: those of the system that was lent."""
     contact = 0
     for i in range(count):
-        if friction[i] >= 0.0:
+        if is_present(points, i):
             for r in range(CONTACT_ROWS):
                 own.points[r, contact] = own.points[r, i]
             contact += 1
     row = 0
     for i in range(n):
-        if has_row(friction, count, i):
+        if has_row(points, count, i):
             if row < i:
                 move_row(own, i, row, n)
             row += 1
@@ -729,16 +729,16 @@ def move_row(own, i, row, n):
 
 
 @one_by_one
-def close_up_paths(own, friction, count, n):
-    """Leave out paths and slopes of absent contacts."""
-    rows = 0
+def close_up_paths(own, points, count, n):
+    """Leave out paths and slopes of absent contacts; points: as in `close_up`."""
+    row = 0
     for i in range(n):
-        if has_row(friction, count, i):
-            if rows < i:
+        if has_row(points, count, i):
+            if row < i:
                 for k in range(own.motion.shape[0]):
-                    own.paths[0, rows, k], own.paths[1, rows, k] = own.paths[0, i, k], own.paths[1, i, k]
-                set3(own.slopes, rows, 0, row3(own.slopes, i, 0))
-            rows += 1
+                    own.paths[0, row, k], own.paths[1, row, k] = own.paths[0, i, k], own.paths[1, i, k]
+                set3(own.slopes, row, 0, row3(own.slopes, i, 0))
+            row += 1
 
 
 @routine
@@ -746,7 +746,7 @@ def take_forces(own, count, n, system):
     """Copy forces and velocities of the system of one plant alone, where absent contacts are left out."""
     row = 0
     for i in range(n):
-        there = has_row(system.points[FRICTION], count, i)
+        there = has_row(system.points, count, i)
         system.f[i] = own.f[row] if there else 0.0
         system.work.rows[U, i] = own.work.rows[U, row]
         row += 1 if there else 0

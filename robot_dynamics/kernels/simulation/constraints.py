@@ -246,7 +246,7 @@ def sweeps_of(settings, count, n, problem):
         return sweep_until_good(problem.system, count, n, settings.sweeps, settings.tolerance)
     if differ(count, n):
         lend(problem.system, count, n, problem.own)
-        close_up(problem.own, problem.system.points[FRICTION], count, n)
+        close_up(problem.own, problem.system.points, count, n)
         contacts, rows = present(problem.system.points, count, n)
         iterations, error = sweep_alone(problem.own, contacts, rows, settings.sweeps, settings.tolerance)
         take_forces(problem.own, count, n, problem.system)
@@ -258,13 +258,13 @@ def sweeps_of(settings, count, n, problem):
 def newton_of(settings, count, n, sweeps, problem):
     """`solve_by_newton`; of plants in lanes, of which few need it, one after the other."""
     if len(problem.own) > 0:
-        friction = problem.system.points[FRICTION]
+        points = problem.system.points
         if not differ(count, n):
             lend(problem.system, count, n, problem.own)
-            close_up(problem.own, friction, count, n)
+            close_up(problem.own, points, count, n)
         lend_paths(problem.system.work, n, problem.own.work)
-        close_up_paths(problem.own.work, friction, count, n)
-        contacts, rows = present(problem.system.points, count, n)
+        close_up_paths(problem.own.work, points, count, n)
+        contacts, rows = present(points, count, n)
         iterations, missed = newton_alone(problem.own, contacts, rows, sweeps, settings.tolerance)
         take_forces(problem.own, count, n, problem.system)
         return iterations, missed
