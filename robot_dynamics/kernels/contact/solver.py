@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compiler import (
-    LANES,
     QUAD,
     abreast,
     anywhere,
@@ -24,7 +23,6 @@ from ...compiler import (
     inline,
     kernel,
     lane,
-    one_by_one,
     reproducible,
     routine,
     stack,
@@ -33,7 +31,7 @@ from ...compiler import (
 )
 from ..dense import eliminate, substitute
 from ..lanes import aligned, quad3, to_quad3, whole
-from ..rows import part3, part3_to, row3, set3, set_column3
+from ..rows import part3, part3_to, row3, set_column3
 from ..scalar import ZERO3, add, mul, smul, sub, tmul
 from .friction import clamp_to_cone, is_inside_cone, slides
 from .impulse import impulse_point, impulse_residual, impulse_slopes, sliding_impulse, sticking_impulse
@@ -651,123 +649,6 @@ def solve_by_newton(system, count, n, sweeps, tolerance):
         take_no_energy(system, count, n, u)
     end_velocity(system, count, n, u)
     return iterations, missed
-
-
-@routine
-def lend(system, count, n, own):
-    """Copy what a solve reads of a system, but for paths, into that of one plant alone."""
-    for i in range(n):
-        for k in range(0, n, LANES):
-            own.A[i, k : k + LANES] = system.A[i, k : k + LANES]
-    for k in range(0, n, LANES):
-        own.b[k : k + LANES] = system.b[k : k + LANES]
-        own.f[k : k + LANES] = system.f[k : k + LANES]
-    for r in range(CONTACT_ROWS):
-        for k in range(0, count, LANES):
-            own.points[r, k : k + LANES] = system.points[r, k : k + LANES]
-    for s in range(n - 3 * count):
-        own.bounds[s, 0], own.bounds[s, 1] = own_bounds(system, s)
-
-
-@routine
-def lend_paths(work, n, own):
-    """Copy the paths of a system into the scratch of one plant alone, where it has the equations by them."""
-    if by_joints(work, n):
-        for p in range(2):
-            for i in range(n):
-                for k in range(0, work.paths.shape[2], LANES):
-                    own.paths[p, i, k : k + LANES] = work.paths[p, i, k : k + LANES]
-
-
-@routine
-def lend_slopes(slopes, n, own):
-    """Copy E into the scratch of one plant alone."""
-    for i in range(n):
-        set3(own.slopes, i, 0, row3(slopes, i, 0))
-
-
-@inline
-def has_row(points, count, i):
-    """Whether the plant has row i, of `count` contacts or behind them."""
-    return i >= 3 * count or is_present(points, i // 3)
-
-
-@inline
-def present(points, count, n):
-    """How many of `count` contacts and of n rows the plant has."""
-    absent = 0
-    for i in range(count):
-        absent += 0 if is_present(points, i) else 1
-    return count - absent, n - 3 * absent
-
-
-@one_by_one
-def close_up(own, points, count, n):
-    """Leave out the rows of absent contacts, but for paths and slopes; points: those of the system that was lent."""
-    contact = 0
-    for i in range(count):
-        if is_present(points, i):
-            for r in range(CONTACT_ROWS):
-                own.points[r, contact] = own.points[r, i]
-            contact += 1
-    row = 0
-    for i in range(n):
-        if has_row(points, count, i):
-            if row < i:
-                move_row(own, i, row, n)
-            row += 1
-
-
-@inline
-def move_row(own, i, row, n):
-    """Have row i of a system, but for the figures of its contact, as an earlier one."""
-    own.b[row], own.f[row] = own.b[i], own.f[i]
-    for k in range(n):
-        own.A[row, k] = own.A[i, k]
-    for k in range(n):
-        own.A[k, row] = own.A[k, i]
-
-
-@one_by_one
-def close_up_paths(own, points, count, n):
-    """Leave out paths and slopes of absent contacts; points: as in `close_up`."""
-    row = 0
-    for i in range(n):
-        if has_row(points, count, i):
-            if row < i:
-                for k in range(own.motion.shape[0]):
-                    own.paths[0, row, k], own.paths[1, row, k] = own.paths[0, i, k], own.paths[1, i, k]
-                set3(own.slopes, row, 0, row3(own.slopes, i, 0))
-            row += 1
-
-
-@routine
-def take_forces(own, count, n, system):
-    """Copy forces and velocities of the system of one plant alone, where absent contacts are left out."""
-    row = 0
-    for i in range(n):
-        there = has_row(system.points, count, i)
-        system.f[i] = own.f[row] if there else 0.0
-        system.work.rows[U, i] = own.work.rows[U, row]
-        row += 1 if there else 0
-
-
-@one_by_one
-def sweep_alone(system, count, n, sweeps, tolerance):
-    """`sweep_until_good` of plants in lanes whose rows differ: the sums of one plant fill registers too."""
-    return sweep_until_good(system, count, n, sweeps, tolerance)
-
-
-@one_by_one
-def relax_alone(system, count, n):
-    """`relax` of plants in lanes, of which few need it."""
-    relax(system, count, n)
-
-
-@one_by_one
-def newton_alone(system, count, n, sweeps, tolerance):
-    """`solve_by_newton` of plants in lanes, of which few need it."""
-    return solve_by_newton(system, count, n, sweeps, tolerance)
 
 
 @routine

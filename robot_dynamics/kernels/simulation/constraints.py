@@ -8,6 +8,7 @@ The bundles of arrays and their columns (`at.`) are those of `memory`; nothing i
 import math
 
 from ...compiler import QUAD, abreast, alike, anywhere, differ, each, inline, routine
+from ..contact.alone import lend, lend_paths, newton_alone, present, sweep_alone, take_forces
 from ..contact.impulse import below_target, predicted_target
 from ..contact.solver import (
     ABSENT,
@@ -19,17 +20,9 @@ from ..contact.solver import (
     ZETA,
     U,
     by_joints,
-    close_up,
-    close_up_paths,
     is_present,
-    lend,
-    lend_paths,
-    newton_alone,
-    present,
     solve_by_newton,
-    sweep_alone,
     sweep_until_good,
-    take_forces,
 )
 from ..contact.spring_damper import next_deflection
 from ..contact_space import contact_paths, delassus_matrix, divide, joint_path, joint_response, write_paths
@@ -208,15 +201,13 @@ def response(robot, dofs, g, count, n, problem):
 def assemble(robot, joints, ground, settings, bounce, problem):
     """Collect the rows of contacts, joint friction and stops, and couple them.
 
-    Returns how many contacts and rows there are, whether any is present, and whether there was no room for all
-    contacts.
+    Returns how many contacts and rows there are, and whether there was no room for all contacts.
     """
-    count = 0
-    touches, full = False, False
+    count, full = 0, False
     if settings.scheme == IMPLICIT or settings.scheme == IMPULSE:
         next_twists(robot, joints.dofs[at.V_NEXT])
         count, common = find_contacts(robot, ground, settings, problem.picked)
-        touches, full = count > 0, count > at.MOST_CONTACTS
+        full = count > at.MOST_CONTACTS
         count = min(count, at.MOST_CONTACTS)
         shared = differ(count) and common <= QUAD and anywhere(count < common)
         if shared:
@@ -228,7 +219,7 @@ def assemble(robot, joints, ground, settings, bounce, problem):
     n = add_joint_rows(robot, joints, settings, count, problem)
     divide(robot, count, n, problem.z, problem.y)
     delassus_matrix(robot, response_scale(settings), count, n, problem.rows, problem.z, problem.y, problem.system.A)
-    return count, n, touches or n > 3 * count, full
+    return count, n, full
 
 
 @routine
@@ -246,7 +237,6 @@ def sweeps_of(settings, count, n, problem):
         return sweep_until_good(problem.system, count, n, settings.sweeps, settings.tolerance)
     if differ(count, n):
         lend(problem.system, count, n, problem.own)
-        close_up(problem.own, problem.system.points, count, n)
         contacts, rows = present(problem.system.points, count, n)
         iterations, error = sweep_alone(problem.own, contacts, rows, settings.sweeps, settings.tolerance)
         take_forces(problem.own, count, n, problem.system)
@@ -258,13 +248,10 @@ def sweeps_of(settings, count, n, problem):
 def newton_of(settings, count, n, sweeps, problem):
     """`solve_by_newton`; of plants in lanes, of which few need it, one after the other."""
     if len(problem.own) > 0:
-        points = problem.system.points
-        if not differ(count, n):
+        if not differ(count, n):  # else it was lent for sweeps
             lend(problem.system, count, n, problem.own)
-            close_up(problem.own, points, count, n)
-        lend_paths(problem.system.work, n, problem.own.work)
-        close_up_paths(problem.own.work, points, count, n)
-        contacts, rows = present(points, count, n)
+        lend_paths(problem.system, count, n, problem.own)
+        contacts, rows = present(problem.system.points, count, n)
         iterations, missed = newton_alone(problem.own, contacts, rows, sweeps, settings.tolerance)
         take_forces(problem.own, count, n, problem.system)
         return iterations, missed
@@ -272,11 +259,17 @@ def newton_of(settings, count, n, sweeps, problem):
 
 
 @inline
-def solve(robot, settings, count, n, held, problem):
-    """Forces of all rows that obey their laws (Q1-Q7); returns iterations, and whether they missed the tolerance.
+def any_row(count, n, problem):
+    """Whether the plant has any of n rows, those of `count` contacts first."""
+    if len(problem.own) == 0:
+        return n > 0
+    _, rows = present(problem.system.points, count, n)
+    return rows > 0
 
-    held: whether any row is present.
-    """
+
+@inline
+def solve(robot, settings, count, n, problem):
+    """Forces of all rows that obey their laws (Q1-Q7); returns iterations, and whether they missed the tolerance."""
     if n == 0:
         return 0, False
     iterations, error = sweeps_of(settings, count, n, problem)
@@ -285,7 +278,7 @@ def solve(robot, settings, count, n, held, problem):
         prepare_paths(robot, settings, count, n, problem)
         more, missed = newton_of(settings, count, n, iterations, problem)
         iterations += more
-    return iterations if held else 0, missed
+    return iterations if any_row(count, n, problem) else 0, missed
 
 
 @routine

@@ -10,21 +10,14 @@ import math
 from ...compiler import abreast, alike, each, inline, lane, routine
 from .. import rows
 from ..bodies import velocity_at
+from ..contact.alone import lend, lend_paths, lend_slopes, present, relax_alone, take_forces
 from ..contact.friction import slides
 from ..contact.solver import (
     FRICTION,
     IMPULSE,
     ZETA,
     U,
-    close_up,
-    close_up_paths,
-    lend,
-    lend_paths,
-    lend_slopes,
-    present,
     relax,
-    relax_alone,
-    take_forces,
 )
 from ..rows import part3, row3, set3
 from ..scalar import ZERO3, dot, scale
@@ -168,10 +161,8 @@ def hold_rows(robot, settings, count, n, trace, problem):
     prepare_paths(robot, settings, count, n, problem)
     if len(problem.own) > 0:
         lend(system, count, n, own)
-        lend_paths(system.work, n, own.work)
-        lend_slopes(E, n, own.work)
-        close_up_paths(own.work, system.points, count, n)
-        close_up(own, system.points, count, n)
+        lend_paths(system, count, n, own)
+        lend_slopes(system, count, n, own)
         contacts, rows = present(system.points, count, n)
         relax_alone(own, contacts, rows)
         take_forces(own, count, n, system)

@@ -14,7 +14,7 @@ from ..rows import part3_to, row3, set3
 from ..scalar import add
 from . import memory as at
 from .actuators import actuator_of, delay_command, update_efforts
-from .constraints import apply_response, assemble, rebounds_give_energy, solve, store_forces
+from .constraints import any_row, apply_response, assemble, rebounds_give_energy, solve, store_forces
 from .detection import end_of_active, first_of, origin_of, row_of, save_deflection, surface_below
 from .integrators import advance_state, free_velocity, heun, is_floating, may_be_explicit, note_base_rate
 from .ledger import (
@@ -156,21 +156,20 @@ def prefetch_row(row):
 def end_velocities(plant, pushed):
     """End velocity, with contacts and joint losses, in dofs[V_NEXT], again while an effort leaves its range there.
 
-    Returns how many contacts and rows there are, whether any is present, the solver's iterations, whether it missed
-    its tolerance, and -1 or the first dof without inertia.
+    Returns how many contacts and rows there are, the solver's iterations, whether it missed its tolerance, and -1 or
+    the first dof without inertia.
     """
     robot, joints, ground, state, settings, command, problem = plant
     count = 0
     n = 0
-    held = False
     failed = -1
     iterations, missed = 0, False
     bounce = 1.0
     for k in range(ATTEMPTS):
         failed = max(failed, free_velocity(robot, joints, state, settings, command, pushed))
-        count, n, held, full = assemble(robot, joints, ground, settings, bounce, problem)
+        count, n, full = assemble(robot, joints, ground, settings, bounce, problem)
         for contacts, total in alike(count, n):
-            iterations, missed = solve(robot, settings, contacts, total, held, problem)
+            iterations, missed = solve(robot, settings, contacts, total, problem)
             apply_response(robot, joints, settings, contacts, total, problem)
         missed = missed or full
         gives = (
@@ -180,7 +179,7 @@ def end_velocities(plant, pushed):
         # lanes stay together: taken again, a step ends as it did where no effort left its range
         if not anywhere(update_efforts(joints, state, settings, command.acting) or gives):
             break
-    return count, n, held, iterations, missed, failed
+    return count, n, iterations, missed, failed
 
 
 @routine
@@ -191,14 +190,14 @@ def take(plant, steps, log):
     for k in range(steps):
         save_state(joints, state)
         pushed = prepare(robot, joints, ground, state, settings, command, pushes, k)
-        count, n, held, iterations, missed, failed = end_velocities(plant, pushed)
+        count, n, iterations, missed, failed = end_velocities(plant, pushed)
         unread = settings.motion_only and k == steps - 1
         if k == steps - 1 and not unread:  # that of another step could not be read
             state.ledger[at.RESIDUAL] = largest_residual(problem.system, count, n)
         for contacts, total in alike(count, n):
             store_forces(joints, ground, settings, contacts, total, problem)
         purpose = shift_positions(robot, joints, ground, settings, count, n, problem)
-        alone = not held and not pushed
+        alone = not any_row(count, n, problem) and not pushed
         # without `anywhere` the gains of all lanes would be looked at even where none of them is alone
         for (explicit,) in alike(anywhere(alone) and alone and may_be_explicit(joints, settings, command.acting)):
             if explicit:
