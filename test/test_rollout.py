@@ -115,6 +115,33 @@ def test_neighbours_with_other_contacts_do_not_matter_to_the_last_bit(contact, s
 
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes minutes")
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("limbed", [True, False], ids=["limbs", "tree"])
+def test_neighbours_at_other_stops_do_not_matter_to_the_last_bit(limbed, seed):
+    """In the air, then on their feet: joints at stops, and with friction, that those of others do not have."""
+
+    def between_stops():
+        rng, model = np.random.default_rng(seed), quadruped("mini_cheetah")
+        model = replace(model, lower=np.full(12, -0.6), upper=np.full(12, 0.6), limbs=model.limbs if limbed else None)
+        for _ in range(11):
+            friction = rng.uniform(0.1, 0.3, 12) * (rng.random(12) < 0.3)
+            plant = Plant(replace(model, friction=friction), rd.PlantParams(1e-3))
+            q = rd.neutral(model)
+            q[2], q[7:] = 0.6, rng.uniform(-0.6, 0.6, 12)
+            plant.reset(q, 2.0 * rng.standard_normal(model.nv))
+            yield plant
+
+    together = rd.rollout_batch(list(between_stops()), 0.5, forces=True)
+    at_stops = (np.abs(together.q[:, :, 7:]) > 0.599).sum(2)
+    assert min(len(np.unique(at_stops[:, k])) for k in (100, 400)) > 2
+    assert together.force_world[:, 400].any()
+    for some in (slice(3, 7), slice(1, 9), slice(6, 10)):
+        few = rd.rollout_batch(list(between_stops())[some], 0.5, forces=True)
+        assert together.q[some].tobytes() == few.q.tobytes()
+        assert together.force_world[some].tobytes() == few.force_world.tobytes()
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes minutes")
 @pytest.mark.parametrize("what", SIMILAR)
 @pytest.mark.parametrize(
     "model",

@@ -133,6 +133,12 @@ def is_present(points, i):
 
 
 @inline
+def has_range(bounds, s):
+    """Whether the force of scalar row s may be anything but 0: else the plant does not have that row."""
+    return bounds[s, 0] < bounds[s, 1]
+
+
+@inline
 def own_block(A, o):
     """The 3x3 block of A of the contact whose rows start at o."""
     n = A.shape[1]

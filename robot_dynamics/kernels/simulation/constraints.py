@@ -20,6 +20,7 @@ from ..contact.solver import (
     ZETA,
     U,
     by_joints,
+    has_range,
     is_present,
     solve_by_newton,
     sweep_until_good,
@@ -127,10 +128,11 @@ def stop_target(gap, h):
 
 
 @routine
-def add_joint_row(robot, joints, settings, which, wanted, count, n, problem):
-    """Append the scalar row of a joint's friction or stop; returns how many rows there are.
+def write_joint_row(robot, joints, settings, which, wanted, count, n, problem):
+    """Write the scalar row of a joint's friction or stop as number n, behind those of `count` contacts.
 
-    which: joint, and 0 for friction or 1 for stop. wanted: least and largest effort, and the rate asked for.
+    which: joint, and 0 for friction or 1 for stop. wanted: least and largest effort, and the rate asked for; where both
+    efforts are 0 the row is absent: only other plants in lanes have it.
     """
     j, stop = which
     s = n - 3 * count
@@ -140,11 +142,10 @@ def add_joint_row(robot, joints, settings, which, wanted, count, n, problem):
     joint_path(robot, row, count, n, problem.z, problem.y)
     problem.rows[count + s] = row
     problem.system.b[n] = joints.dofs[at.V_NEXT, dof] - target
-    problem.system.f[n] = unit * joints.data[at.HELD + stop, i]
     problem.system.bounds[s, 0] = unit * low
     problem.system.bounds[s, 1] = unit * high
+    problem.system.f[n] = unit * joints.data[at.HELD + stop, i] if has_range(problem.system.bounds, s) else 0.0
     problem.picked[at.ROW_INDEX, s] = 2 * i + stop
-    return n + 1
 
 
 @inline
@@ -160,8 +161,11 @@ def any_joint_row(joints, h):
 
 
 @inline
-def add_joint_rows(robot, joints, settings, count, problem):
-    """Rows of joint friction and of stops within reach, behind 3 `count` contact rows; returns how many there are."""
+def add_joint_rows(robot, joints, settings, count, together, problem):
+    """Rows of joint friction and of stops within reach, behind 3 `count` contact rows; returns how many there are.
+
+    together: plants in lanes have those of each.
+    """
     h = settings.timestep
     n = 3 * count
     if not anywhere(any_joint_row(joints, h)):
@@ -171,8 +175,9 @@ def add_joint_rows(robot, joints, settings, count, problem):
             continue
         i = actuator_of(joints, j)
         friction = joints.data[at.COULOMB, i]
-        if friction > 0.0:
-            n = add_joint_row(robot, joints, settings, (j, 0), (-friction, friction, 0.0), count, n, problem)
+        if anywhere(friction > 0.0):
+            write_joint_row(robot, joints, settings, (j, 0), (-friction, friction, 0.0), count, n, problem)
+            n += 1 if friction > 0.0 or together else 0  # else the next one takes its place
         x = joints.data[at.POSITION, i]
         v = joints.dofs[at.V_NEXT, v_of(joints, j)]
         low = x - joints.data[at.LOWER, i]
@@ -186,8 +191,9 @@ def add_joint_rows(robot, joints, settings, count, problem):
             wanted = (0.0, math.inf, stop_target(low, h))
         elif at_high:
             wanted = (-math.inf, 0.0, -stop_target(high, h))
-        if at_low or at_high:
-            n = add_joint_row(robot, joints, settings, (j, 1), wanted, count, n, problem)
+        if anywhere(at_low or at_high):
+            write_joint_row(robot, joints, settings, (j, 1), wanted, count, n, problem)
+            n += 1 if at_low or at_high or together else 0
     return n
 
 
@@ -203,7 +209,7 @@ def assemble(robot, joints, ground, settings, bounce, problem):
 
     Returns how many contacts and rows there are, and whether there was no room for all contacts.
     """
-    count, full = 0, False
+    count, common, full = 0, 0, False
     if settings.scheme == IMPLICIT or settings.scheme == IMPULSE:
         next_twists(robot, joints.dofs[at.V_NEXT])
         count, common = find_contacts(robot, ground, settings, problem.picked)
@@ -216,7 +222,7 @@ def assemble(robot, joints, ground, settings, bounce, problem):
             contact_rows(robot, ground, settings, bounce, contacts, problem)
         if shared:
             leave_out(common, problem)
-    n = add_joint_rows(robot, joints, settings, count, problem)
+    n = add_joint_rows(robot, joints, settings, count, not anywhere(count < common), problem)
     divide(robot, count, n, problem.z, problem.y)
     delassus_matrix(robot, response_scale(settings), count, n, problem.rows, problem.z, problem.y, problem.system.A)
     return count, n, full
@@ -237,7 +243,7 @@ def sweeps_of(settings, count, n, problem):
         return sweep_until_good(problem.system, count, n, settings.sweeps, settings.tolerance)
     if differ(count, n):
         lend(problem.system, count, n, problem.own)
-        contacts, rows = present(problem.system.points, count, n)
+        contacts, rows = present(problem.system, count, n)
         iterations, error = sweep_alone(problem.own, contacts, rows, settings.sweeps, settings.tolerance)
         take_forces(problem.own, count, n, problem.system)
         return iterations, error
@@ -251,7 +257,7 @@ def newton_of(settings, count, n, sweeps, problem):
         if not differ(count, n):  # else it was lent for sweeps
             lend(problem.system, count, n, problem.own)
         lend_paths(problem.system, count, n, problem.own)
-        contacts, rows = present(problem.system.points, count, n)
+        contacts, rows = present(problem.system, count, n)
         iterations, missed = newton_alone(problem.own, contacts, rows, sweeps, settings.tolerance)
         take_forces(problem.own, count, n, problem.system)
         return iterations, missed
@@ -263,7 +269,7 @@ def any_row(count, n, problem):
     """Whether the plant has any of n rows, those of `count` contacts first."""
     if len(problem.own) == 0:
         return n > 0
-    _, rows = present(problem.system.points, count, n)
+    _, rows = present(problem.system, count, n)
     return rows > 0
 
 

@@ -163,7 +163,7 @@ def hold_rows(robot, settings, count, n, trace, problem):
         lend(system, count, n, own)
         lend_paths(system, count, n, own)
         lend_slopes(system, count, n, own)
-        contacts, rows = present(system.points, count, n)
+        contacts, rows = present(system, count, n)
         relax_alone(own, contacts, rows)
         take_forces(own, count, n, system)
     else:
