@@ -234,11 +234,15 @@ def delassus_matrix(robot, g, count, n, contact_rows, z, y, A):
 
 
 @inline
-def place_of(robot, z, count, c):
-    """Place of column c of z or y of `count` contacts, and from one of its numbers to the next."""
-    if len(robot.levels) == 0:
-        return c, z.shape[1]
-    return star.place_of(z, count, c), QUAD
+def place_in_contact(robot, z, a, k):
+    """Place of column k of contact a in z or y, and from one of its numbers to the next."""
+    return (3 * a + k, z.shape[1]) if len(robot.levels) == 0 else (star.block_of(z, a) + k, QUAD)
+
+
+@inline
+def place_of_joint(robot, z, count, s):
+    """Place of the column of joint s behind `count` contacts in z or y, and from one of its numbers to the next."""
+    return (3 * count + s, z.shape[1]) if len(robot.levels) == 0 else (star.column_of(z, count, s), QUAD)
 
 
 @inline
@@ -261,12 +265,14 @@ def write_paths(robot, g, count, n, contact_rows, z, y, paths):
     Z, Y = paths[0], paths[1]
     for a in range(count):
         for i in each(contact_rows[a]):
-            for c in range(3 * a, 3 * a + 3):
-                write_path(robot, i, place_of(robot, z, count, c), g, z, y, Z[c], Y[c])
+            for k in range(3):
+                write_path(robot, i, place_in_contact(robot, z, a, k), g, z, y, Z[3 * a + k], Y[3 * a + k])
     for first in each(count):
-        for c in range(3 * first, n):
-            for i in each(contact_rows[c - 2 * first]):
-                write_path(robot, i, place_of(robot, z, count, c), g, z, y, Z[c], Y[c])
+        for total in each(n):
+            for s in range(total - 3 * first):
+                for i in each(contact_rows[first + s]):
+                    row = 3 * first + s
+                    write_path(robot, i, place_of_joint(robot, z, first, s), g, z, y, Z[row], Y[row])
 
 
 @inline

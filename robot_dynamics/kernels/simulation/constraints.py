@@ -204,6 +204,14 @@ def response(robot, dofs, g, count, n, problem):
 
 
 @inline
+def couple(robot, settings, count, n, problem):
+    """y and the Delassus matrix of all rows."""
+    g, z, y = response_scale(settings), problem.z, problem.y
+    divide(robot, count, n, z, y)
+    delassus_matrix(robot, g, count, n, problem.rows, z, y, problem.system.A)
+
+
+@inline
 def assemble(robot, joints, ground, settings, bounce, problem):
     """Collect the rows of contacts, joint friction and stops, and couple them.
 
@@ -223,8 +231,8 @@ def assemble(robot, joints, ground, settings, bounce, problem):
         if shared:
             leave_out(common, problem)
     n = add_joint_rows(robot, joints, settings, count, not anywhere(count < common), problem)
-    divide(robot, count, n, problem.z, problem.y)
-    delassus_matrix(robot, response_scale(settings), count, n, problem.rows, problem.z, problem.y, problem.system.A)
+    for contacts, total in alike(count, n):
+        couple(robot, settings, contacts, total, problem)
     return count, n, full
 
 

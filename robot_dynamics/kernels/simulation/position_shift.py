@@ -182,7 +182,8 @@ def shift_positions(robot, joints, ground, settings, count, n, problem):
         return AS_IT_IS
     trace = held_rows(joints, ground, settings, count, n, problem)
     hold_rows(robot, settings, count, n, trace, problem)
-    response(robot, joints.dofs, response_scale(settings), count, n, problem)
+    for contacts, total in alike(count, n):
+        response(robot, joints.dofs, response_scale(settings), contacts, total, problem)
     way = longest_shift(robot, joints, ground, settings)
     if not way <= MOST_SHIFT:
         scale_shift(joints, MOST_SHIFT / way if purpose == RECOVERING and way < math.inf else 0.0)

@@ -194,10 +194,12 @@ def take(plant, steps, log):
         unread = settings.motion_only and k == steps - 1
         if k == steps - 1 and not unread:  # that of another step could not be read
             state.ledger[at.RESIDUAL] = largest_residual(problem.system, count, n)
+        held = False
         for contacts, total in alike(count, n):
             store_forces(joints, ground, settings, contacts, total, problem)
+            held = any_row(contacts, total, problem)
         purpose = shift_positions(robot, joints, ground, settings, count, n, problem)
-        alone = not any_row(count, n, problem) and not pushed
+        alone = not held and not pushed
         # without `anywhere` the gains of all lanes would be looked at even where none of them is alone
         for (explicit,) in alike(anywhere(alone) and alone and may_be_explicit(joints, settings, command.acting)):
             if explicit:

@@ -50,12 +50,6 @@ def column_of(z, count, s):
 
 
 @inline
-def place_of(z, count, c):
-    """Place of the column of row c, of one of `count` contacts or scalar."""
-    return block_of(z, c // 3) + c % 3 if c < 3 * count else column_of(z, count, c - 3 * count)
-
-
-@inline
 def limb_of(levels, iv, i):
     """Number of the limb of row i, the place of its first joint among the dofs, and t of the outermost that moves i."""
     limb, t = rank(levels, iv, i)
@@ -141,11 +135,10 @@ def contact_path(levels, memory, i, c, frames, block, paths):
 @inline
 def contact_paths(levels, memory, contacts, frames, z, y):
     """`contact_space.contact_paths`, but for `divide`; memory: of `aba`, with attitudes."""
-    counts, active, rows = contacts
-    for count in each(counts):
-        for a in range(count):
-            for c in each(active[a]):
-                contact_path(levels, memory, rows[c], c, frames, block_of(z, a), (z, y))
+    count, active, rows = contacts
+    for a in range(count):
+        for c in each(active[a]):
+            contact_path(levels, memory, rows[c], c, frames, block_of(z, a), (z, y))
 
 
 @inline
@@ -169,9 +162,9 @@ def divide(levels, memory, contacts, rows, z, y):
         return
     M, H, N = base_inverse(memory)
     factors = inverse_rows(M, H, N)
+    for b in range(contacts):
+        divide_base(factors, len(AXES), block_of(z, b), (z, y))
     for count in each(contacts):
-        for b in range(count):
-            divide_base(factors, len(AXES), block_of(z, b), (z, y))
         for n in each(rows):
             for b in range(count, blocks(count, n)):
                 divide_base(factors, QUAD, block_of(z, b), (z, y))
@@ -278,25 +271,38 @@ def couple_block(levels, g, out, by_base, path, column, paths):
 
 
 @inline
-def couple_rows(levels, base, g, start, axes, contacts, paths, A):
-    """A row of A for each of `axes`, block by block.
+def path_from(levels, base, start, axes, z):
+    """Path that rows of A are made of, as in `couple_block`, its factors in the base's rows, and its limb.
 
-    start: row of the robot that the path starts from, place of its first column, row of A, first contact in its
-    columns. contacts: how many contacts and rows, and the rows of the robot that their paths start from.
+    start: row of the robot that the path starts from, place of its first column. axes: one for each row of A.
     """
-    origin, c, i, begin = start
-    count, n, starts = contacts
-    z, y = paths
+    origin, c = start
     limb, first, _ = limb_of(levels, len(base), origin)
-    path, by_base = (first * QUAD, c, axes), factors_of(base, axes, z, c)
-    for b in range(begin, count):
+    return (first * QUAD, c, axes), factors_of(base, axes, z, c), limb
+
+
+@inline
+def couple_contacts(levels, base, g, start, axes, i, others, paths, A):
+    """Rows of A from row i on, one for each of `axes`, in the columns of some contacts.
+
+    start: as in `path_from`. others: the first contact, the one behind the last, rows of the robot where paths start.
+    """
+    begin, end, starts = others
+    path, by_base, limb = path_from(levels, base, start, axes, paths[0])
+    for b in range(begin, end):
         out = A, i * A.shape[1] + 3 * b, A.shape[1]
         for there in each(starts[b]):
             other, _, _ = limb_of(levels, len(base), there)
-            couple_block(levels, g, out, by_base, path, (block_of(y, b), len(AXES), other == limb), paths)
+            couple_block(levels, g, out, by_base, path, (block_of(paths[1], b), len(AXES), other == limb), paths)
+
+
+@inline
+def couple_joints(levels, base, g, start, i, count, n, paths, A):
+    """Row i of A, that of a joint, in the columns of n - 3 count joints; start: as in `path_from`."""
+    path, by_base, _ = path_from(levels, base, start, ONE_AXIS, paths[0])
     for b in range(count, blocks(count, n)):
         out = A, i * A.shape[1] + 3 * count + QUAD * (b - count), A.shape[1]
-        couple_block(levels, g, out, by_base, path, (block_of(y, b), QUAD, True), paths)
+        couple_block(levels, g, out, by_base, path, (block_of(paths[1], b), QUAD, True), paths)
 
 
 @inline
@@ -312,31 +318,43 @@ def mirror(count, A):
 
 
 @inline
+def mirror_joints(count, n, A):
+    """Have the columns of joints in the rows of contacts, the joints' rows transposed."""
+    for i in range(3 * count, n):
+        for k in range(3 * count):
+            to_lane(A, k * A.shape[1] + i, lane(A, i * A.shape[1] + k))
+
+
+@inline
 def couple_all(levels, base, g, contacts, paths, A):
     """`delassus_matrix` of a robot with or without a free base."""
-    count, n, starts = contacts
+    counts, rows, starts = contacts
     z, _ = paths
-    for a in range(count):
+    for a in range(counts):
         for i in each(starts[a]):
-            couple_rows(levels, base, g, (i, block_of(z, a), 3 * a, a), AXES, contacts, paths, A)
-    mirror(count, A)
-    for s in range(n - 3 * count):
-        for i in each(starts[count + s]):
-            start = i, column_of(z, count, s), 3 * count + s, 0
-            couple_rows(levels, base, g, start, ONE_AXIS, contacts, paths, A)
+            couple_contacts(levels, base, g, (i, block_of(z, a)), AXES, 3 * a, (a, counts, starts), paths, A)
+    mirror(counts, A)
+    for count in each(counts):
+        for n in each(rows):
+            for s in range(n - 3 * count):
+                for i in each(starts[count + s]):
+                    start, row = (i, column_of(z, count, s)), 3 * count + s
+                    couple_contacts(levels, base, g, start, ONE_AXIS, row, (0, count, starts), paths, A)
+                    couple_joints(levels, base, g, start, row, count, n, paths, A)
+            mirror_joints(count, n, A)
 
 
 @inline
 def delassus_matrix(levels, g, contacts, paths, A):
-    """`contact_space.delassus_matrix`, symmetric to rounding. contacts: as in `couple_rows`. paths: z, y."""
-    counts, rows, starts = contacts
+    """`contact_space.delassus_matrix`, symmetric to rounding.
+
+    contacts: how many contacts and rows, and the rows of the robot that their paths start from. paths: z, y.
+    """
     _, _, iv = dimensions(levels)
-    for count in each(counts):
-        for n in each(rows):
-            if iv > 0:
-                couple_all(levels, BASE_ROWS, g, (count, n, starts), paths, A)
-            else:
-                couple_all(levels, (), g, (count, n, starts), paths, A)
+    if iv > 0:
+        couple_all(levels, BASE_ROWS, g, contacts, paths, A)
+    else:
+        couple_all(levels, (), g, contacts, paths, A)
 
 
 @inline
@@ -382,12 +400,12 @@ def load_paths(levels, iv, g, contacts, f, y, memory):
     """`load_path` of all paths times g; returns the sums."""
     counts, rows, starts = contacts
     al, a = ZERO3, ZERO3
+    for i in range(counts):
+        for start in each(starts[i]):
+            force = scale(g, part3(f, 3 * i))
+            more = load_path(levels, iv, start, y, block_of(y, i), force, memory)
+            al, a = add(al, more[0]), add(a, more[1])
     for count in each(counts):
-        for i in range(count):
-            for start in each(starts[i]):
-                force = scale(g, part3(f, 3 * i))
-                more = load_path(levels, iv, start, y, block_of(y, i), force, memory)
-                al, a = add(al, more[0]), add(a, more[1])
         for n in each(rows):
             for s in range(n - 3 * count):
                 for start in each(starts[count + s]):
@@ -399,7 +417,7 @@ def load_paths(levels, iv, g, contacts, f, y, memory):
 
 @inline
 def joint_response(levels, robot, memory, g, contacts, f, y, x):
-    """`contact_space.joint_response`; contacts: as in `couple_rows`."""
+    """`contact_space.joint_response`; contacts: as in `delassus_matrix`."""
     _, _, iv = dimensions(levels)
     depth = len(levels)
     for k, _group in enumerate(levels[0]):
