@@ -274,19 +274,21 @@ def couple_block(levels, g, out, by_base, path, column, paths):
 def path_from(levels, base, start, axes, z):
     """Path that rows of A are made of, as in `couple_block`, its factors in the base's rows, and its limb.
 
-    start: row of the robot that the path starts from, place of its first column. axes: one for each row of A.
+    start: row of the robot that the path starts from, place of its first column, and the first of these rows of A.
+    axes: one for each of them.
     """
-    origin, c = start
+    origin, c, _ = start
     limb, first, _ = limb_of(levels, len(base), origin)
     return (first * QUAD, c, axes), factors_of(base, axes, z, c), limb
 
 
 @inline
-def couple_contacts(levels, base, g, start, axes, i, others, paths, A):
-    """Rows of A from row i on, one for each of `axes`, in the columns of some contacts.
+def couple_contacts(levels, base, g, start, axes, others, paths, A):
+    """Rows of A, one for each of `axes`, in the columns of some contacts.
 
     start: as in `path_from`. others: the first contact, the one behind the last, rows of the robot where paths start.
     """
+    _, _, i = start
     begin, end, starts = others
     path, by_base, limb = path_from(levels, base, start, axes, paths[0])
     for b in range(begin, end):
@@ -297,8 +299,9 @@ def couple_contacts(levels, base, g, start, axes, i, others, paths, A):
 
 
 @inline
-def couple_joints(levels, base, g, start, i, count, n, paths, A):
-    """Row i of A, that of a joint, in the columns of n - 3 count joints; start: as in `path_from`."""
+def couple_joints(levels, base, g, start, count, n, paths, A):
+    """A joint's row of A in the columns of n - 3 count joints; start: as in `path_from`."""
+    _, _, i = start
     path, by_base, _ = path_from(levels, base, start, ONE_AXIS, paths[0])
     for b in range(count, blocks(count, n)):
         out = A, i * A.shape[1] + 3 * count + QUAD * (b - count), A.shape[1]
@@ -332,15 +335,16 @@ def couple_all(levels, base, g, contacts, paths, A):
     z, _ = paths
     for a in range(counts):
         for i in each(starts[a]):
-            couple_contacts(levels, base, g, (i, block_of(z, a)), AXES, 3 * a, (a, counts, starts), paths, A)
+            start = i, block_of(z, a), 3 * a
+            couple_contacts(levels, base, g, start, AXES, (a, counts, starts), paths, A)
     mirror(counts, A)
     for count in each(counts):
         for n in each(rows):
             for s in range(n - 3 * count):
                 for i in each(starts[count + s]):
-                    start, row = (i, column_of(z, count, s)), 3 * count + s
-                    couple_contacts(levels, base, g, start, ONE_AXIS, row, (0, count, starts), paths, A)
-                    couple_joints(levels, base, g, start, row, count, n, paths, A)
+                    start = i, column_of(z, count, s), 3 * count + s
+                    couple_contacts(levels, base, g, start, ONE_AXIS, (0, count, starts), paths, A)
+                    couple_joints(levels, base, g, start, count, n, paths, A)
             mirror_joints(count, n, A)
 
 
