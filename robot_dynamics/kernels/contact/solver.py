@@ -86,7 +86,7 @@ class System(NamedTuple):
     """u = b + A f and the laws of its rows: contacts first, then scalar rows.
 
     model: IMPLICIT or IMPULSE. h: timestep [s]. A (m, m), b (m,), f (m,): m whole lanes, of which n rows count.
-    points (CONTACT_ROWS, k), bounds (s, 2): least and largest force of scalar rows.
+    points (CONTACT_ROWS, k), bounds (s, 2): least and largest force of scalar rows, both 0 of one that is absent.
     Beside a system stand `count`, how many contacts there are, and `n`, how many rows, contacts' and scalar.
     """
 
