@@ -182,6 +182,14 @@ def end_velocities(plant, pushed):
     return count, n, iterations, missed, failed
 
 
+@inline
+def count_step(counters, iterations, missed):
+    """Count a step that ended well, and whether its solve missed the tolerance."""
+    counters[at.STEPS] += 1
+    counters[at.ITERATIONS] = iterations
+    counters[at.UNCONVERGED] += 1 if missed else 0
+
+
 @routine
 def take(plant, steps, log):
     """`run` of a named bundle."""
@@ -220,9 +228,7 @@ def take(plant, steps, log):
             state.counters[at.SINGULAR_DOF] = failed
             update_ledger(robot, ground, state, settings, None)
         else:
-            state.counters[at.STEPS] += 1
-            state.counters[at.ITERATIONS] = iterations
-            state.counters[at.UNCONVERGED] += 1 if missed else 0
+            count_step(state.counters, iterations, missed)
             if k == steps - 1 and is_floating(robot):
                 note_base_rate(joints, state, settings.timestep)
         if log.shape[0] > 0:
